@@ -1,0 +1,41 @@
+# demo, test, lint, bench: each makes the virtual environment it needs, so each works alone
+# in a fresh clone with Python 3.11 or later and pip.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/.package
+	$(BIN)/python examples/demo.py
+
+# Two test processes on one BLAS and OpenMP thread each.
+test: export OPENBLAS_NUM_THREADS = 1
+test: export OMP_NUM_THREADS = 1
+test: lint
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.package
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps are older than pyproject.toml exactly when an installation is due.
+$(VENV)/.package: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	touch $(VENV)/.package $@
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,35 @@
+"""Kernel machines that learn the kernel and certify every fit.
+
+The public names are imported on first use: ``import kernelfit`` itself loads neither
+scikit-learn nor numba and compiles nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kernelfit.estimators.svm import KernelSVC, KernelSVR
+    from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
+
+__version__ = "0.1.0.dev0"
+
+__all__ = ["KernelSVC", "KernelSVCCV", "KernelSVR", "KernelSVRCV"]
+
+_HOME = {
+    "KernelSVC": "kernelfit.estimators.svm",
+    "KernelSVCCV": "kernelfit.selection.svm_cv",
+    "KernelSVR": "kernelfit.estimators.svm",
+    "KernelSVRCV": "kernelfit.selection.svm_cv",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value  # the next access does not come here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

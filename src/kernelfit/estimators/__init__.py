@@ -1,0 +1,1 @@
+"""The scikit-learn shells: validate, call a solver, store the fitted attributes."""

@@ -1,0 +1,1 @@
+"""Kernels as pure mathematics: Gram matrix, rows and diagonal."""

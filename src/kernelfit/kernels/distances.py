@@ -1,0 +1,144 @@
+"""Pairwise products and distances, the quantities the standard kernels are functions of.
+
+Data are dense arrays or scipy CSR matrices with one sample a row; results are dense float64.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+Array = NDArray[Any]
+Data = Any  # ndarray or scipy.sparse CSR
+
+# Up to this many features, Gaussian rows by summed squared differences take 0.9 to 1.2 times as
+# long as by the matrix product ||x||^2 + ||y||^2 - 2 x'y, and lose nothing to cancellation.
+MAX_DIRECT_FEATURES = 64
+_COLUMN_BLOCK = 512  # columns per pass of the loop below: its operands stay in the L2 cache
+
+
+def as_data(X: Data) -> Data:
+    """Return X as a C-contiguous float64 array, or as a float64 CSR matrix when it is sparse."""
+    if sparse.issparse(X):
+        return X.tocsr().astype(np.float64, copy=False)
+    return np.ascontiguousarray(X, dtype=np.float64)
+
+
+def squared_norms(X: Data) -> Array:
+    """Return the squared Euclidean norm of every row."""
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def products(X: Data, Y: Data | None = None) -> Array:
+    """Return the inner products between the rows of X and those of Y.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    Y : array or CSR matrix of shape (m, d), default=None
+        X itself when None.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+    """
+    X = as_data(X)
+    Y = X if Y is None else as_data(Y)
+    P = X @ Y.T
+    return P.toarray() if sparse.issparse(P) else np.asarray(P)
+
+
+def squared_distances(X: Data, Y: Data | None = None) -> Array:
+    r"""Return the squared Euclidean distances between the rows of X and those of Y.
+
+    Dense data with at most 64 features are summed difference by difference. Otherwise
+    :math:`\|x\|^2 + \|y\|^2 - 2x'y` is used; dense data are centred at the mean of X first, since
+    its rounding error is relative to the norms, which centring lessens, and not to the distance.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    Y : array or CSR matrix of shape (m, d), default=None
+        X itself when None; the diagonal is then exactly zero.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+        Never negative.
+    """
+    X = as_data(X)
+    other = X if Y is None else as_data(Y)
+    dense = not (sparse.issparse(X) or sparse.issparse(other))
+    if dense and X.shape[1] <= MAX_DIRECT_FEATURES:
+        D = np.empty((X.shape[0], other.shape[0]))
+        sum_squared_differences(X, np.ascontiguousarray(other.T), D)
+        return D
+    if dense:
+        centre = X.mean(axis=0)
+        X = X - centre
+        other = X if Y is None else other - centre
+    D = products(X, other)
+    expand_squares(D, squared_norms(X), squared_norms(other))
+    if Y is None:
+        np.fill_diagonal(D, 0.0)
+    return D
+
+
+def manhattan_distances(X: Array, Y: Array | None = None) -> Array:
+    """Return the l1 distances between the rows of X and those of Y, both dense."""
+    return np.asarray(cdist(X, X if Y is None else Y, metric="cityblock"))
+
+
+def expand_squares(P: Array, x_norms: Array, y_norms: Array) -> None:
+    """Turn inner products into squared distances in place, clipped at zero."""
+    for row, norm in zip(P, x_norms, strict=True):
+        row *= -2.0
+        row += norm + y_norms  # the norms first: x and y exchanged give the same to the last bit
+        np.maximum(row, 0.0, out=row)
+
+
+@njit(cache=True)
+def sum_squared_differences(A: Array, XT: Array, out: Array) -> None:
+    """Fill ``out[i, j]`` with the squared distance of row i of A to column j of XT.
+
+    Every entry is summed over the features in one fixed order. So an entry does not depend on
+    which rows are asked for together, equal points are at distance zero and have equal rows, and
+    a square result is symmetric, all to the last bit.
+    """
+    m, d = A.shape
+    n = XT.shape[1]
+    spare = np.empty(_COLUMN_BLOCK, dtype=out.dtype)
+    for start in range(0, n, _COLUMN_BLOCK):
+        stop = min(start + _COLUMN_BLOCK, n)
+        width = stop - start
+        for i in range(0, m, 2):  # two rows share each load of XT
+            i2 = min(i + 1, m - 1)
+            first = out[i, start:stop]
+            second = out[i2, start:stop] if i2 > i else spare[:width]
+            first[:] = 0.0
+            second[:] = 0.0
+            k = 0
+            while k + 4 <= d:
+                a0, a1, a2, a3 = A[i, k], A[i, k + 1], A[i, k + 2], A[i, k + 3]
+                b0, b1, b2, b3 = A[i2, k], A[i2, k + 1], A[i2, k + 2], A[i2, k + 3]
+                x0, x1 = XT[k, start:stop], XT[k + 1, start:stop]
+                x2, x3 = XT[k + 2, start:stop], XT[k + 3, start:stop]
+                for j in range(width):
+                    s0, s1, s2, s3 = x0[j] - a0, x1[j] - a1, x2[j] - a2, x3[j] - a3
+                    t0, t1, t2, t3 = x0[j] - b0, x1[j] - b1, x2[j] - b2, x3[j] - b3
+                    first[j] += (s0 * s0 + s1 * s1) + (s2 * s2 + s3 * s3)
+                    second[j] += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
+                k += 4
+            while k < d:
+                x = XT[k, start:stop]
+                for j in range(width):
+                    s = x[j] - A[i, k]
+                    t = x[j] - A[i2, k]
+                    first[j] += s * s
+                    second[j] += t * t
+                k += 1

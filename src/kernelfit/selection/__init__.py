@@ -1,0 +1,1 @@
+"""Cross-validation that shares work over kernel parameters, C and folds."""

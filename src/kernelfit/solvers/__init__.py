@@ -1,0 +1,1 @@
+"""Solvers: arrays in, a frozen result with its duality gap out."""

@@ -1,0 +1,248 @@
+"""The interface through which a solver reads a symmetric Gram matrix K.
+
+`DenseGram` holds the matrix; `RowGram` computes rows when asked and keeps the latest in a cache of
+bounded size. Both have ``n``, ``dtype`` and
+
+====================================  ===========================================================
+``diagonal()``                        the diagonal
+``rows(idx)``                         K[idx], a copy
+``block(idx)``                        K[idx][:, idx], a C-contiguous float64 copy
+``accumulate(idx, coef, out)``        out += K[idx].T @ coef, in float64 and without copies
+``exact_decision(beta)``              K @ beta in float64, past any cache in lower precision
+====================================  ===========================================================
+
+where `idx` is an integer array without repeated entries.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import DTypeLike, NDArray
+
+from kernelfit.kernels.rows import Kernel, KernelRows
+
+Array = NDArray[Any]
+RowFunction = Callable[[Array], Array]
+
+_MIN_CACHED_ROWS = 4
+# Bytes of float64 rows computed at a time: few enough to stay near the processor, and enough of
+# them to make matrix products worth while.
+_MAX_TEMPORARY = 2**24
+
+
+class DenseGram:
+    """A Gram matrix in memory.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric. float32 and float64 are read in place, whatever the memory order.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n, n)
+        K in C order.
+    """
+
+    def __init__(self, K: Array) -> None:
+        K = np.asarray(K)
+        if K.dtype not in (np.float32, np.float64):
+            K = K.astype(np.float64)
+        # The transpose of a symmetric matrix in Fortran order is the matrix in C order.
+        self.matrix = K.T if K.flags.f_contiguous else np.ascontiguousarray(K)
+        self.n: int = K.shape[0]
+        self.dtype: np.dtype[Any] = K.dtype
+
+    def diagonal(self) -> Array:
+        """Return the diagonal in float64."""
+        return self.matrix.diagonal().astype(np.float64)
+
+    def rows(self, idx: Array) -> Array:
+        """Return a copy of K[idx]."""
+        return self.matrix[idx]
+
+    def block(self, idx: Array) -> Array:
+        """Return K[idx][:, idx] as a C-contiguous float64 array."""
+        out = np.empty((len(idx), len(idx)))
+        _gather(self.matrix, idx, idx, out)
+        return out
+
+    def accumulate(self, idx: Array, coef: Array, out: Array) -> None:
+        """Add K[idx].T @ coef to the float64 array `out`."""
+        _accumulate(self.matrix, idx, coef, out)
+
+    def exact_decision(self, beta: Array) -> Array:
+        """Return K @ beta in float64."""
+        support = np.flatnonzero(beta)
+        out = np.zeros(self.n)
+        _accumulate(self.matrix, support, beta[support], out)
+        return out
+
+
+class RowGram:
+    """A Gram matrix whose rows are computed on demand, the latest kept in a bounded cache.
+
+    Parameters
+    ----------
+    compute_rows : callable
+        ``compute_rows(idx) -> K[idx]``, of shape (len(idx), n).
+    diagonal : ndarray of shape (n,)
+    cache_bytes : int
+        Memory that cached rows may take; at least four rows are kept.
+    dtype : {float32, float64}, default=float32
+        Of the cached rows.
+    compute_block : callable, default=None
+        ``compute_block(idx) -> K[idx][:, idx]``; read from whole rows when None.
+    exact_rows : callable, default=None
+        Like `compute_rows` but in float64, for `exact_decision`; `compute_rows` when None.
+    """
+
+    matrix = None  # never in memory
+
+    def __init__(
+        self,
+        compute_rows: RowFunction,
+        diagonal: Array,
+        cache_bytes: float,
+        dtype: DTypeLike = np.float32,
+        *,
+        compute_block: RowFunction | None = None,
+        exact_rows: RowFunction | None = None,
+    ) -> None:
+        self.n = len(diagonal)
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self._diagonal = np.asarray(diagonal, dtype=np.float64)
+        self._compute_rows = compute_rows
+        self._compute_block = compute_block
+        self._exact_rows = compute_rows if exact_rows is None else exact_rows
+        self._step = max(1, _MAX_TEMPORARY // (8 * self.n))
+
+        n_slots = int(cache_bytes // (self.dtype.itemsize * self.n))
+        n_slots = min(max(n_slots, _MIN_CACHED_ROWS), self.n)
+        # The operating system provides the pages when rows are first written to them.
+        self._cache = np.empty((n_slots, self.n), dtype=self.dtype)
+        self._slot_of_row = np.full(self.n, -1, dtype=np.intp)
+        self._row_of_slot = np.full(n_slots, -1, dtype=np.intp)
+        self._last_use = np.arange(-n_slots, 0)  # empty slots are the oldest, in their order
+        self._clock = 0
+
+    @classmethod
+    def from_kernel(
+        cls, kernel: Kernel, X: Any, cache_bytes: float, dtype: DTypeLike = np.float32
+    ) -> "RowGram":
+        """Return the Gram matrix of a kernel on the rows of X, dense or CSR."""
+        source = KernelRows(kernel, X, dtype)
+        exact = source if source.dtype == np.float64 else KernelRows(kernel, X)
+        return cls(
+            source.rows,
+            source.diagonal(),
+            cache_bytes,
+            dtype,
+            compute_block=source.block,
+            exact_rows=exact.rows,
+        )
+
+    def diagonal(self) -> Array:
+        """Return the diagonal in float64."""
+        return self._diagonal.copy()
+
+    def rows(self, idx: Array) -> Array:
+        """Return a copy of K[idx]."""
+        out = np.empty((len(idx), self.n), dtype=self.dtype)
+        for positions, source, places in self._visit(idx):
+            out[positions] = source[places]
+        return out
+
+    def block(self, idx: Array) -> Array:
+        """Return K[idx][:, idx] as a C-contiguous float64 array."""
+        if self._compute_block is not None:
+            return np.ascontiguousarray(self._compute_block(idx), dtype=np.float64)
+        out = np.empty((len(idx), len(idx)))
+        for positions, source, places in self._visit(idx):
+            part = np.empty((len(positions), len(idx)))
+            _gather(source, places, idx, part)
+            out[positions] = part
+        return out
+
+    def accumulate(self, idx: Array, coef: Array, out: Array) -> None:
+        """Add K[idx].T @ coef to the float64 array `out`."""
+        for positions, source, places in self._visit(idx):
+            _accumulate(source, places, coef[positions], out)
+
+    def exact_decision(self, beta: Array) -> Array:
+        """Return K @ beta in float64 from exact rows, bypassing a cache that rounds."""
+        support = np.flatnonzero(beta)
+        out = np.zeros(self.n)
+        if self._exact_rows is self._compute_rows and self.dtype == np.float64:
+            self.accumulate(support, beta[support], out)
+            return out
+        for start in range(0, len(support), self._step):
+            idx = support[start : start + self._step]
+            rows = self._exact_rows(idx)
+            _accumulate(np.ascontiguousarray(rows), np.arange(len(idx)), beta[idx], out)
+        return out
+
+    def _visit(self, idx: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield (positions, source, places) such that K[idx[positions]] is source[places].
+
+        The cached rows come first, then the missing ones, computed many at a time and stored
+        over those that have waited longest since their last use, none of `idx` among them.
+        """
+        self._clock += 1
+        slots = self._slot_of_row[idx]
+        hits = np.flatnonzero(slots >= 0)
+        self._last_use[slots[hits]] = self._clock
+        if len(hits):
+            yield hits, self._cache, slots[hits]
+        missing = np.flatnonzero(slots < 0)
+        for start in range(0, len(missing), self._step):
+            positions = missing[start : start + self._step]
+            computed = self._compute_rows(idx[positions])
+            # Rounded before their first use, so that every use sees the same values.
+            computed = np.ascontiguousarray(computed, dtype=self.dtype)
+            self._store(idx[positions], computed)
+            yield positions, computed, np.arange(len(positions))
+
+    def _store(self, idx: Array, computed: Array) -> None:
+        """Put rows into the slots least recently used, as many as are not in use now."""
+        kept = min(len(idx), len(self._last_use))
+        slots = np.argpartition(self._last_use, kept - 1)[:kept]
+        slots = slots[self._last_use[slots] < self._clock]
+        kept = len(slots)
+        evicted = self._row_of_slot[slots]
+        self._slot_of_row[evicted[evicted >= 0]] = -1
+        self._cache[slots] = computed[:kept]
+        self._slot_of_row[idx[:kept]] = slots
+        self._row_of_slot[slots] = idx[:kept]
+        self._last_use[slots] = self._clock
+
+
+@njit(cache=True, nogil=True)
+def _accumulate(source: Array, places: Array, coef: Array, out: Array) -> None:
+    """Add ``source[places].T @ coef`` to out, four rows for each pass over it."""
+    m = len(places)
+    r = 0
+    while r + 4 <= m:
+        row0, row1 = source[places[r]], source[places[r + 1]]
+        row2, row3 = source[places[r + 2]], source[places[r + 3]]
+        c0, c1, c2, c3 = coef[r], coef[r + 1], coef[r + 2], coef[r + 3]
+        for j in range(len(out)):
+            out[j] += (c0 * row0[j] + c1 * row1[j]) + (c2 * row2[j] + c3 * row3[j])
+        r += 4
+    while r < m:
+        row = source[places[r]]
+        c = coef[r]
+        for j in range(len(out)):
+            out[j] += c * row[j]
+        r += 1
+
+
+@njit(cache=True, nogil=True)
+def _gather(source: Array, places: Array, columns: Array, out: Array) -> None:
+    """Copy ``source[places][:, columns]`` to out."""
+    for i in range(len(places)):
+        row = source[places[i]]
+        for j in range(len(columns)):
+            out[i, j] = row[columns[j]]

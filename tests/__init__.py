@@ -1,0 +1,1 @@
+"""Tests of kernelfit, laid out as the package; reference/ holds naive implementations."""

@@ -1,0 +1,42 @@
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+# Two processes that save different signatures of one function at the same moment can leave
+# numba's index pointing at the other's machine code (index and data are replaced one after the
+# other), so each pytest-xdist worker keeps its own cache. numba reads the variable on import.
+ROOT = Path(__file__).resolve().parents[1]
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+if WORKER is not None:
+    os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / WORKER)
+
+import hypothesis  # noqa: E402
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+# Compilation makes the first example slow, hence no deadline.
+hypothesis.settings.register_profile("dev", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+@pytest.fixture(scope="session")
+def benchmark_data() -> Callable[[str], dict[str, np.ndarray]]:
+    """Load a benchmark set by name, as its dict of read-only arrays, or skip the test.
+
+    The sets lie in the folder that KERNELFIT_DATA names; without the variable, in the folder
+    ``shared/data`` beside the checkout.
+    """
+    folder = Path(os.environ.get("KERNELFIT_DATA") or ROOT.parent / "shared" / "data")
+
+    def load(name: str) -> dict[str, np.ndarray]:
+        path = folder / f"{name}.npz"
+        if not path.exists():
+            pytest.skip(f"benchmark set {name!r} not found; KERNELFIT_DATA names its folder")
+        with np.load(path) as file:
+            arrays = dict(file)
+        for array in arrays.values():
+            array.setflags(write=False)
+        return arrays
+
+    return load

@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from kernelfit.kernels.distances import manhattan_distances, products, squared_distances
+
+# Both sides of the switch from differences to matrix products, and lengths that leave a remainder
+# in every unrolled loop.
+N_FEATURES = [1, 2, 3, 4, 7, 64, 65, 90]
+
+
+def naive(X, Y, distance):
+    return np.array([[distance(x - y) for y in Y] for x in X])
+
+
+def square(difference):
+    return np.sum(difference**2)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("d", N_FEATURES)
+@pytest.mark.parametrize("to_X", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("to_Y", [np.asarray, sparse.csr_array])
+def test_squared_distances_match_loops(rng, d, to_X, to_Y):
+    X, Y = rng.normal(size=(5, d)), rng.normal(size=(6, d))
+    D = squared_distances(to_X(X), to_Y(Y))
+    assert type(D) is np.ndarray and D.dtype == np.float64
+    np.testing.assert_allclose(D, naive(X, Y, square), rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", N_FEATURES)
+@pytest.mark.parametrize("to", [np.asarray, sparse.csr_array])
+def test_squared_distances_of_one_set(rng, d, to):
+    X = rng.normal(size=(9, d))
+    X[5] = X[2]
+    D = squared_distances(to(X))
+    np.testing.assert_allclose(D, naive(X, X, square), rtol=1e-12, atol=1e-13 * d)
+    assert np.all(np.diagonal(D) == 0)
+    assert np.all(D >= 0)
+    np.testing.assert_array_equal(D, D.T)
+
+
+@pytest.mark.parametrize("d", N_FEATURES)
+def test_squared_distances_survive_a_far_origin(rng, d):
+    X, Y = rng.normal(size=(8, d)) + 1e6, rng.normal(size=(5, d)) + 1e6
+    np.testing.assert_allclose(squared_distances(X, Y), naive(X, Y, square), rtol=1e-9)
+    np.testing.assert_allclose(squared_distances(X), naive(X, X, square), rtol=1e-9)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 511, 512, 513, 1030])
+def test_squared_distances_across_column_blocks(rng, m, n):
+    X, Y = rng.normal(size=(m, 5)), rng.normal(size=(n, 5))
+    np.testing.assert_allclose(squared_distances(X, Y), naive(X, Y, square), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (4, 0)])
+def test_squared_distances_of_nothing(shape):
+    np.testing.assert_array_equal(squared_distances(np.zeros(shape)), np.zeros((shape[0],) * 2))
+
+
+def test_input_is_left_alone(rng):
+    for d in (3, 80):
+        X = rng.normal(size=(6, d))
+        before = X.copy()
+        X.setflags(write=False)
+        squared_distances(X)
+        squared_distances(np.asfortranarray(X), X)
+        np.testing.assert_array_equal(X, before)
+
+
+def test_other_types_are_converted():
+    expected = [[0.0, 2.0], [2.0, 0.0]]
+    np.testing.assert_array_equal(squared_distances([[0, 1], [1, 0]]), expected)
+    X = np.array([[0, 1], [1, 0]])
+    np.testing.assert_array_equal(squared_distances(X.astype(np.float32)), expected)
+    np.testing.assert_array_equal(squared_distances(sparse.coo_array(X)), expected)
+    np.testing.assert_array_equal(products(sparse.csc_matrix(X)), np.eye(2))
+
+
+@pytest.mark.parametrize("to_X", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("to_Y", [np.asarray, sparse.csr_array])
+def test_products_match_loops(rng, to_X, to_Y):
+    X, Y = rng.normal(size=(5, 4)), rng.normal(size=(6, 4))
+    expected = np.array([[sum(x * y) for y in Y] for x in X])
+    P = products(to_X(X), to_Y(Y))
+    assert type(P) is np.ndarray
+    np.testing.assert_allclose(P, expected, rtol=1e-12)
+
+
+def test_manhattan_distances_match_loops(rng):
+    X, Y = rng.normal(size=(5, 4)), rng.normal(size=(6, 4))
+    expected = naive(X, Y, lambda difference: np.sum(np.abs(difference)))
+    np.testing.assert_allclose(manhattan_distances(X, Y), expected, rtol=1e-12)
+    np.testing.assert_array_equal(manhattan_distances(X), manhattan_distances(X, X))

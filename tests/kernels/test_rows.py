@@ -1,0 +1,133 @@
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from kernelfit.kernels.rows import KernelRows
+from kernelfit.kernels.standard import RBF, Laplacian, Linear, Polynomial
+from tests.reference import kernels as reference
+
+
+def cosine(X, Y):
+    """Serve as the kernel of a user who knows nothing of rows and diagonals."""
+    X, Y = np.asarray(X), np.asarray(Y)
+    return (X @ Y.T) / np.outer(np.linalg.norm(X, axis=1), np.linalg.norm(Y, axis=1))
+
+
+KERNELS = [
+    Linear(),
+    Polynomial(degree=3, gamma=0.3, coef0=0.5),
+    RBF(gamma=0.2),
+    Laplacian(gamma=0.4),
+    cosine,
+]
+TOLERANCE = {np.float64: 1e-12, np.float32: 1e-6}
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def data(rng, d, n=30):
+    """Return n points in d dimensions of unit size, whatever d is."""
+    return rng.normal(size=(n, d)) * np.sqrt(5 / d)
+
+
+def assert_close(actual, expected, dtype):
+    scale = max(1.0, np.abs(expected).max())
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=TOLERANCE[dtype] * scale)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [5, 90])
+def test_rows_blocks_and_subsets_match_the_gram(kernel, dtype, d, rng):
+    X = data(rng, d)
+    K = kernel(X, X)
+    idx = np.array([7, 0, 29, 12, 3])
+    source = KernelRows(kernel, X, dtype)
+    assert source.n == 30
+    assert source.rows(idx).dtype == source.block(idx).dtype == dtype
+    assert_close(source.rows(idx), K[idx], dtype)
+    assert_close(source.block(idx), K[np.ix_(idx, idx)], dtype)
+    np.testing.assert_allclose(source.diagonal(), np.diagonal(K), rtol=1e-14)
+    pair = np.array([1, 4, 5, 20, 28])
+    assert_close(source.subset(pair).rows(np.arange(5)), K[np.ix_(pair, pair)], dtype)
+    np.testing.assert_array_equal(source.subset(pair).diagonal(), source.diagonal()[pair])
+
+
+@pytest.mark.parametrize("kernel", KERNELS[:3])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("to", [sparse.csr_matrix, sparse.csr_array])
+def test_sparse_equals_dense(kernel, dtype, to, rng):
+    X = data(rng, 6)
+    X *= X > 0
+    X[4] = 0
+    idx = np.array([4, 9, 2])
+    dense, other = KernelRows(kernel, X, dtype), KernelRows(kernel, to(X), dtype)
+    assert_close(other.rows(idx), dense.rows(idx), dtype)
+    assert_close(other.block(idx), dense.block(idx), dtype)
+    assert_close(other.subset(idx).rows([1]), dense.subset(idx).rows([1]), dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_chunks_are_joined(dtype, rng, monkeypatch):
+    monkeypatch.setattr("kernelfit.kernels.rows._MAX_TEMPORARY", 1000)
+    X = data(rng, 5)
+    for kernel in KERNELS:
+        rows = KernelRows(kernel, X, dtype).rows(np.arange(30))
+        assert_close(rows, kernel(X, X), dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("kernel", "d", "to"),
+    [
+        (RBF(0.2), 5, np.asarray),
+        (RBF(0.2), 11, np.asarray),
+        (RBF(0.2), 5, sparse.csr_array),
+        (Linear(), 5, sparse.csr_array),
+        (Laplacian(0.2), 5, np.asarray),
+    ],
+)
+def test_entries_are_the_same_to_the_last_bit(kernel, d, to, dtype, rng):
+    X = data(rng, d, n=530)
+    X[265:] = X[:265]
+    source = KernelRows(kernel, to(X), dtype)
+    K = source.rows(np.arange(530))
+    np.testing.assert_array_equal(K, K.T)
+    if to is np.asarray:
+        np.testing.assert_array_equal(K[265:], K[:265])
+    assert_close(K[265:], K[:265], dtype)
+    idx = np.array([515, 3, 250])
+    np.testing.assert_array_equal(source.rows(idx), K[idx])
+    np.testing.assert_array_equal(source.block(idx), K[np.ix_(idx, idx)])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [5, 90])
+def test_rbf_survives_a_far_origin(dtype, d, rng):
+    X = data(rng, d) + 1e6
+    expected = reference.rbf(X[:4], X, gamma=0.2)
+    rows = KernelRows(RBF(0.2), X, dtype).rows(np.arange(4))
+    np.testing.assert_allclose(rows, expected, rtol=0, atol=1e-6 if dtype == np.float32 else 1e-9)
+
+
+@pytest.mark.parametrize("d", [5, 90])
+@pytest.mark.parametrize("distance", [0.0, 1.0, 10.0, 1e2, 1e4, 1e6])
+def test_float32_rbf_between_distant_clusters(d, distance, rng):
+    X = data(rng, d)
+    X[15:] += distance
+    expected = reference.rbf(X[:4], X, gamma=0.2)
+    rows = KernelRows(RBF(0.2), X, np.float32).rows(np.arange(4))
+    np.testing.assert_allclose(rows, expected, rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_pickling(kernel, rng):
+    source = KernelRows(kernel, data(rng, 5), np.float32)
+    copy = pickle.loads(pickle.dumps(source))
+    idx = np.array([1, 8])
+    np.testing.assert_array_equal(copy.rows(idx), source.rows(idx))

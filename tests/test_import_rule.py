@@ -1,0 +1,179 @@
+"""Imports go strictly down the layers, and importing kernelfit is cheap."""
+
+import ast
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kernelfit
+
+# Top to bottom. A package imports from lower lines only, never from its own line.
+LAYERS = (
+    ("kernelfit",),  # the public names
+    ("cli", "report", "inspection"),
+    ("selection",),
+    ("estimators", "datasets"),
+    ("learners",),
+    ("families", "solvers"),
+    ("kernels", "linalg"),
+    ("utils",),
+)
+HEIGHT = {package: -line for line, packages in enumerate(LAYERS) for package in packages}
+MAY_USE_SKLEARN = {
+    "cli",
+    "datasets",
+    "estimators",
+    "inspection",
+    "report",
+    "selection",
+    "utils",
+}
+OPTIONAL = {"matplotlib", "torch", "dask"}  # imported inside functions, by one module each
+
+
+def imports(tree: ast.Module, package: Path) -> Iterator[tuple[int, str, bool]]:
+    """Yield (line, absolute dotted name, inside a function) for every import in a module.
+
+    ``from kernelfit import x`` names ``kernelfit.x`` when x is a package of kernelfit, else
+    ``kernelfit``; a relative import keeps its dots.
+    """
+    lazy = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = ["." * node.level + (node.module or "")]
+            if names == ["kernelfit"]:
+                names = [
+                    f"kernelfit.{alias.name}" if (package / alias.name).is_dir() else "kernelfit"
+                    for alias in node.names
+                ]
+        else:
+            continue
+        for name in names:
+            yield node.lineno, name, id(node) in lazy
+
+
+def violations(package: Path) -> list[str]:
+    """Return one sentence for every import in the source tree that breaks the rule."""
+    found = []
+    users = defaultdict(set)
+    for path in sorted(package.rglob("*.py")):
+        module = path.relative_to(package)
+        own = module.parts[0] if len(module.parts) > 1 else "kernelfit"
+        if own not in HEIGHT:
+            found.append(f"{module}: {own} is in no layer")
+            continue
+        for line, name, lazy in imports(ast.parse(path.read_text()), package):
+            place = f"{module}:{line}"
+            top, _, rest = name.partition(".")
+            if name.startswith("."):
+                found.append(f"{place}: relative import")
+            elif top == "kernelfit":
+                target = rest.partition(".")[0] or "kernelfit"
+                if target != own and HEIGHT.get(target, 0) >= HEIGHT[own]:
+                    found.append(f"{place}: {own} imports {target}")
+            elif top == "sklearn" and own not in MAY_USE_SKLEARN:
+                found.append(f"{place}: {own} imports sklearn")
+            elif top in OPTIONAL:
+                users[top].add(str(module))
+                if not lazy:
+                    found.append(f"{place}: {top} imported outside a function")
+    for library, modules in sorted(users.items()):
+        if len(modules) > 1:
+            found.append(f"{library} imported in {len(modules)} modules")
+    return found
+
+
+def test_package_keeps_the_rule():
+    assert violations(Path(kernelfit.__file__).parent) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "complaint"),
+    [
+        ("solvers/a.py", "from kernelfit.estimators.svm import KernelSVC", "imports estimators"),
+        ("solvers/a.py", "import kernelfit.families.dank", "solvers imports families"),
+        ("families/a.py", "from kernelfit import solvers", "families imports solvers"),
+        ("kernels/a.py", "from kernelfit.linalg.eig import top", "kernels imports linalg"),
+        ("utils/a.py", "def f():\n    import kernelfit.kernels", "utils imports kernels"),
+        ("estimators/a.py", "import kernelfit.selection.cv", "estimators imports selection"),
+        ("selection/a.py", "from kernelfit import KernelSVC", "selection imports kernelfit"),
+        ("learners/a.py", "import sklearn.base", "learners imports sklearn"),
+        ("solvers/a.py", "from . import b", "relative import"),
+        ("utils/a.py", "import torch", "torch imported outside a function"),
+        ("misc/a.py", "", "misc is in no layer"),
+    ],
+)
+def test_checker_finds_a_violation(tmp_path, module, source, complaint):
+    (tmp_path / "solvers").mkdir()
+    path = tmp_path / module
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(source)
+    found = violations(tmp_path)
+    assert len(found) == 1
+    assert complaint in found[0]
+
+
+def test_checker_accepts_what_is_allowed(tmp_path):
+    sources = {
+        "__init__.py": "from kernelfit.estimators.svm import KernelSVC",
+        "selection/a.py": "import sklearn.base\nfrom kernelfit.estimators.svm import KernelSVC",
+        "solvers/a.py": "import numba\nfrom kernelfit.solvers.b import f\nimport kernelfit.utils.c",
+        "utils/a.py": "def f():\n    import torch.linalg",
+    }
+    for name, source in sources.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(source)
+    assert violations(tmp_path) == []
+
+
+def test_checker_finds_a_second_user_of_an_optional_library(tmp_path):
+    (tmp_path / "utils").mkdir()
+    for name in ("a.py", "b.py"):
+        (tmp_path / "utils" / name).write_text("def f():\n    import dask.array")
+    assert violations(tmp_path) == ["dask imported in 2 modules"]
+
+
+def run_python(code: str) -> str:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def import_seconds(statement: str) -> float:
+    """Return the least processor time of three imports, each in a new process."""
+    code = f"from time import process_time as t; s = t()\n{statement}\nprint(t() - s)"
+    return min(float(run_python(code)) for _ in range(3))
+
+
+@pytest.mark.parametrize("statement", ["import kernelfit", "from kernelfit import *"])
+def test_import_is_cheap(statement):
+    assert import_seconds(statement) <= 1.5 * import_seconds("import sklearn.svm")
+
+
+def test_import_loads_no_heavy_library():
+    loaded = run_python("import sys, kernelfit; print(*sys.modules)").split()
+    assert not {"numba", "numpy", "scipy", "sklearn"} & set(loaded)
+
+
+def test_import_of_every_module_compiles_nothing():
+    code = """
+import importlib, pkgutil, kernelfit
+from numba.core.dispatcher import Dispatcher
+for info in pkgutil.walk_packages(kernelfit.__path__, "kernelfit."):
+    if not info.name.endswith("__main__"):
+        for name, value in vars(importlib.import_module(info.name)).items():
+            if isinstance(value, Dispatcher) and value.signatures:
+                print(info.name, name)
+"""
+    assert run_python(code) == ""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import qr
 
 from kernelfit.families.discriminative import GeneralSimilarity, KernelSimilarity
 from kernelfit.linalg.eigen import EigenResult, leading_eigenpairs
@@ -267,6 +268,31 @@ def sparse_weights(G: Array) -> Array:
     P = 2.0 * ((n - 2) * G + np.diag(diagonal))
     q = 2.0 * (diagonal - G.sum(axis=1))
     return solve_simplex_qp(P, q, np.full(n, 1.0 / n)).x
+
+
+def pivoted_labels(V: Array) -> Labels:
+    """Return the partition whose indicators are closest to a rotation of V.
+
+    A pivoted QR factorisation picks one well separated row a cluster; the polar factor of these
+    rows turns V so that every row is largest in the column of its cluster. Nothing is random.
+
+    Parameters
+    ----------
+    V : ndarray of shape (n, c)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    References
+    ----------
+    .. [1] A. Damle, V. Minden, L. Ying. "Simple, direct and efficient multi-way spectral
+       clustering". Information and Inference 8 (2019). https://doi.org/10.1093/imaiai/iay008
+    """
+    pivots = qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
+    left, _, right = np.linalg.svd(V[pivots].T)
+    labels: Labels = np.abs(V @ (left @ right)).argmax(axis=1)
+    return labels
 
 
 def _sparse_step(P: Any, q: Array, alpha: Array) -> Array:

@@ -36,7 +36,7 @@ from kernelfit.utils.validation import check_kernel_matrix
 
 _CHUNK_BYTES = 2**26  # of affinities of new points computed at a time
 _ENTROPY_GRID = np.arange(1, 11) * 0.05
-_SAME_POINT = 1e-10  # eigenvalues of a dense affinity below it are rounding
+_ZERO = 1e-10  # eigenvalues of a normalised similarity below it are rounding
 
 
 class BaseAffinityClustering(ClusterMixin, BaseEstimator):
@@ -209,13 +209,6 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseAffinityClu
         guards = max(5, c // 4)
         block = np.random.default_rng(seed).standard_normal((n, min(n, c + guards)))
         result = self._cluster(K, block, seed)
-        if not sparse.issparse(K) and result.eigenvalues[-1] <= _SAME_POINT:
-            warnings.warn(
-                f"the affinity matrix tells fewer than n_clusters={c} points apart: some of the "
-                "clusters are arbitrary",
-                UserWarning,
-                stacklevel=3,
-            )
         if not result.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} rounds before the "
@@ -316,7 +309,7 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseAffinityClu
         C = C.maximum(0.0) if sparse.issparse(C) else np.maximum(C, 0.0)
         totals = C @ weights
         totals = np.where(totals > 0, totals, 1.0)
-        solid = np.abs(self.eigenvalues_) > _SAME_POINT
+        solid = np.abs(self.eigenvalues_) > _ZERO
         inverse = np.where(solid, 1.0 / np.where(solid, self.eigenvalues_, 1.0), 0.0)
         return (C @ (weights[:, None] * self.embedding_)) / totals[:, None] * inverse
 

@@ -179,8 +179,9 @@ class GeneralSimilarity:
 
     def similarity(self, b: Array) -> Array:
         """Return W(b)."""
-        W = np.add.outer(b, b) * self.S - self.mu * np.outer(b, b) * self.absolute
-        return np.maximum(W, 0.0, out=W)
+        W: Array = np.add.outer(b, b) * self.S - self.mu * np.outer(b, b) * self.absolute
+        np.maximum(W, 0.0, out=W)
+        return W
 
     def normalised(self, b: Array) -> tuple[Array, Array]:
         """Return D^-1/2 W(b) D^-1/2 and D^-1/2, zero for a point without similarity."""

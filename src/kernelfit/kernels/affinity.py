@@ -121,9 +121,10 @@ def neighbour_graph(indices: Array, values: Array, n_columns: int) -> sparse.csr
     csr_array of shape (n, n_columns)
     """
     n, k = indices.shape
-    starts = np.arange(0, n * k + 1, k)
+    index = np.int32 if n * k < 2**31 else np.int64  # scikit-learn reads 32-bit indices alone
+    starts = np.arange(0, n * k + 1, k, dtype=index)
     data = np.ascontiguousarray(values, dtype=np.float64).ravel()
-    return sparse.csr_array((data, indices.ravel(), starts), shape=(n, n_columns))
+    return sparse.csr_array((data, indices.ravel().astype(index), starts), shape=(n, n_columns))
 
 
 def symmetrised(graph: sparse.csr_array) -> sparse.csr_array:
@@ -146,13 +147,12 @@ def diagnose(K: Array | sparse.csr_array, n_clusters: int) -> str | None:
     Returns
     -------
     str or None
-        Says that K is almost a diagonal matrix or in more components than clusters are wanted.
+        Says that K is almost a diagonal matrix, in more components than clusters are wanted, or
+        has fewer different rows.
     """
     n = K.shape[0]
-    if n == 1:
-        return None
-    total, own = float(K.sum()), float(K.diagonal().sum())
-    if total - own <= 1e-6 * own:
+    total, own = float(abs(K).sum()), float(abs(K.diagonal()).sum())
+    if n > 1 and total - own <= 1e-6 * own:
         return (
             "the affinity matrix is almost diagonal: every point is alike to itself alone; "
             "widen the kernel (a smaller gamma, or gamma='median') or standardise the data"
@@ -165,4 +165,12 @@ def diagnose(K: Array | sparse.csr_array, n_clusters: int) -> str | None:
                 "clusters wanted, so some pieces share a cluster arbitrarily; "
                 "raise n_neighbors or n_nonzero"
             )
+        return None
+    marks = K @ np.cos(np.arange(n))  # equal for equal points
+    n_distinct = 1 + int(np.sum(np.diff(np.sort(marks)) > 1e-12 * np.abs(marks).max()))
+    if n_distinct < n_clusters:
+        return (
+            f"the affinity matrix tells apart only {n_distinct} of the points, fewer than the "
+            f"{n_clusters} clusters wanted: some clusters are arbitrary"
+        )
     return None

@@ -8,6 +8,7 @@ References
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -128,24 +129,23 @@ def cluster(
     converged = max_iter == 0
     while not converged and len(history) <= max_iter:
         step = projected_gradient(
-            lambda v, cut=cut: cut(v, rho), project, b, tol=_INNER_TOL, max_iter=_INNER_STEPS
+            partial(cut, rho=rho), project, b, tol=_INNER_TOL, max_iter=_INNER_STEPS
         )
         b, objective = step.x, step.objective
         eigen, embedding = _embed(similarity, b, n_clusters, eigen.vectors)
-        new_labels = embedding if relaxed else assign(embedding)
+        new_labels = assign(embedding)
         new_cut = similarity.cut(embedding if relaxed else _indicators(new_labels))
         new_objective = new_cut(b, rho)[0]
         better = new_objective < objective
+        if better or relaxed:
+            labels = new_labels
         if better:
             objective, cut = new_objective, new_cut
-            labels = labels if relaxed else new_labels
         settled = history[-1] - objective <= tol * max(abs(objective), 1e-12)
-        converged = settled or (not better and not relaxed)
+        converged = settled or not better
         history.append(objective)
         if callback is not None:
             callback(len(history) - 1, objective)
-    if relaxed and max_iter:
-        labels = assign(embedding)
     return ClusteringResult(
         b, labels, embedding, eigen.values[:n_clusters], objective, tuple(history),
         len(history) - 1, bool(converged),

@@ -134,7 +134,7 @@ def _filtered(
         following *= 2.0 / half
         following -= previous
         previous, current = current, following
-    return current / np.linalg.norm(current, axis=0)
+    return np.asarray(current / np.linalg.norm(current, axis=0))
 
 
 def smallest_ritz(A: Any, v: FloatArray) -> tuple[float, float]:

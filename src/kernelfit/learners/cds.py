@@ -27,8 +27,8 @@ Labels = NDArray[np.intp]
 Assign = Callable[[Array], Labels]
 
 MIN_WEIGHT = 0.1  # of the mean: keeps every degree positive
-_EIGEN_TOL = 1e-7
-_INNER_STEPS = 30  # of projected gradient for one partition
+_EIGEN_TOL = 1e-5  # an error of its square in the eigenvalues
+_INNER_STEPS = 10  # of projected gradient for one partition
 _INNER_TOL = 1e-4
 
 

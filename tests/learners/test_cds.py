@@ -34,8 +34,8 @@ def block(n, m=6):
     return np.random.default_rng(9).standard_normal((n, m))
 
 
-def assign(Y):
-    return KMeans(C, n_init=3, random_state=0).fit(Y).labels_
+def propose(Y):
+    return [KMeans(C, n_init=1, random_state=seed).fit(Y).labels_ for seed in range(3)]
 
 
 def same_partition(a, b):
@@ -68,7 +68,7 @@ def test_no_rounds_is_spectral_clustering():
     X, y = blobs()
     K, n = gaussian(X), len(X)
     similarity = KernelSimilarity(K, 0.5, block(n)[:, -1])
-    result = cluster(similarity, C, assign, np.ones(n), block(n), max_iter=0)
+    result = cluster(similarity, C, propose, np.ones(n), block(n), max_iter=0)
     np.testing.assert_array_equal(result.weights, 1.0)
     total = np.sum(1 - result.eigenvalues)
     assert total == pytest.approx(reference.eigenvalue_sum(K, C), abs=1e-10)
@@ -91,7 +91,7 @@ def test_objective_never_rises_and_is_what_it_says(relaxed, rho, sparse_graph):
     form = sparse.csr_array(K) if sparse_graph else K
     similarity = KernelSimilarity(form, mu, block(n)[:, -1])
     result = cluster(
-        similarity, C, assign, np.ones(n), block(n), relaxed=relaxed, rho=rho, max_iter=30
+        similarity, C, propose, np.ones(n), block(n), relaxed=relaxed, rho=rho, max_iter=30
     )
     history = np.array(result.history)
     assert result.n_iter >= 1 and np.all(np.diff(history) <= 1e-9 * np.abs(history[1:]))
@@ -105,11 +105,22 @@ def test_objective_never_rises_and_is_what_it_says(relaxed, rho, sparse_graph):
     assert result.objective == pytest.approx(rho * cut + penalty, rel=1e-8)
 
 
+def test_objective_chooses_among_proposals():
+    X, y = blobs()
+    K, n = gaussian(X), len(X)
+    similarity = KernelSimilarity(K, 0.5, block(n)[:, -1])
+    wrong = np.roll(y, 1) * (np.arange(n) < 20)
+    first = cluster(similarity, C, lambda Y: [wrong, y], np.ones(n), block(n), max_iter=0)
+    np.testing.assert_array_equal(first.labels, wrong)
+    best = cluster(similarity, C, lambda Y: [wrong, y], np.ones(n), block(n))
+    np.testing.assert_array_equal(best.labels, y)
+
+
 def test_general_similarity_descends():
     rng = np.random.default_rng(3)
     X, y = blobs()
     S = X @ X.T + 0.1 * (lambda A: A + A.T)(rng.standard_normal((len(X), len(X))))
-    result = cluster(GeneralSimilarity(S, 0.5), C, assign, np.ones(len(X)), block(len(X)))
+    result = cluster(GeneralSimilarity(S, 0.5), C, propose, np.ones(len(X)), block(len(X)))
     assert np.all(np.diff(result.history) <= 1e-12)
     assert same_partition(result.labels, y)
 
@@ -119,7 +130,7 @@ def test_rounds_are_reported():
     n, seen = len(X), []
     similarity = KernelSimilarity(gaussian(X), 0.5, block(n)[:, -1])
     result = cluster(
-        similarity, C, assign, np.ones(n), block(n), callback=lambda *args: seen.append(args)
+        similarity, C, propose, np.ones(n), block(n), callback=lambda *args: seen.append(args)
     )
     assert seen == list(enumerate(result.history))[1:]
 
@@ -129,7 +140,7 @@ def test_literal_mode_collapses(form):
     """As printed, the weights end on a few points once degrees exceed a handful."""
     X, _ = blobs(90)
     K, n = form(gaussian(X, 0.05)), 90
-    result = cluster_literal(K, C, assign, np.full(n, 1 / n), block(n))
+    result = cluster_literal(K, C, propose, np.full(n, 1 / n), block(n))
     assert result.weights.sum() == pytest.approx(n)
     assert np.sum(result.weights > 1e-3 * n) <= 4
 

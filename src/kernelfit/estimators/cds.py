@@ -24,7 +24,8 @@ class CDSKClustering(BaseCDS):
     volume are those of the similarity W, d = K1, and :math:`\bar K` is the affinity K, made
     positive semidefinite where it is not. The objective is a bound on the error of the classifier
     that `predict` uses, if it were trained on the clusters [1]_. Weights and partition are improved
-    in turns and the objective never rises. Uniform weights are normalised-cut spectral clustering.
+    in turns and the objective never rises; k-means on the spectral embedding proposes partitions,
+    the objective chooses among them. ``max_iter=0`` is normalised-cut spectral clustering.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ class CDSKClustering(BaseCDS):
         Whether the rows of the embedding are scaled to unit length before. False is what
         scikit-learn's `SpectralClustering` does.
     n_init : int, default=10
-        Number of starts of k-means.
+        Number of starts of k-means, each of which proposes a partition.
     random_state : int, RandomState instance or None, default=None
         Of k-means, landmarks and the start of the eigensolver.
     n_jobs : int or None, default=None
@@ -187,13 +188,13 @@ class CDSKClustering(BaseCDS):
                 )
             if self.alpha_init == "sparse":
                 weights = n * sparse_weights(K.toarray() if sparse.issparse(K) else K)
-        assign = self._assigner(seed)
+        propose = self._proposer(seed)
         if self.mode != "literal":
             similarity = KernelSimilarity(K, self.mu_, block[:, -1])
             return cluster(
                 similarity,
                 self.n_clusters,
-                assign,
+                propose,
                 weights,
                 block,
                 relaxed=self.mode == "relaxed",
@@ -202,7 +203,7 @@ class CDSKClustering(BaseCDS):
                 **self._options(),
             )
         result = cluster_literal(
-            K, self.n_clusters, assign, weights / n, block, lambda_=self.mu_, **self._options()
+            K, self.n_clusters, propose, weights / n, block, lambda_=self.mu_, **self._options()
         )
         bearing = int(np.searchsorted(np.cumsum(np.sort(result.weights)[::-1]), 0.99 * n)) + 1
         if self.max_iter and bearing <= max(4, self.n_clusters):
@@ -255,7 +256,7 @@ class CDSClustering(BaseCDS):
     normalize_rows : bool, default=True
         Whether the rows of the embedding are scaled to unit length before.
     n_init : int, default=10
-        Number of starts of k-means.
+        Number of starts of k-means, each of which proposes a partition.
     random_state : int, RandomState instance or None, default=None
         Of k-means and the start of the eigensolver.
     n_jobs : int or None, default=None
@@ -350,7 +351,7 @@ class CDSClustering(BaseCDS):
         return cluster(
             GeneralSimilarity(K, self.mu_),
             self.n_clusters,
-            self._assigner(seed),
+            self._proposer(seed),
             np.ones(len(K)),
             block,
             rho=self.rho,

@@ -183,6 +183,10 @@ class BaseAffinityClustering(ClusterMixin, BaseEstimator):
         return np.concatenate(parts)
 
 
+def _inertia(means):
+    return means.inertia_
+
+
 class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseAffinityClustering):
     """Base of `CDSKClustering` and `CDSClustering`, which differ in the similarity."""
 
@@ -225,19 +229,22 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseAffinityClu
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
 
-    def _assigner(self, seed):
-        """Return the function from an embedding to labels."""
+    def _proposer(self, seed):
+        """Return the function from an embedding to partitions, that of the least inertia first."""
 
-        def assign(embedding):
+        def propose(embedding):
             if self.normalize_rows:
                 norms = np.linalg.norm(embedding, axis=1, keepdims=True)
                 embedding = embedding / np.where(norms > 0, norms, 1.0)
             if self.assign_labels == "cluster_qr":
-                return pivoted_labels(embedding)
-            means = KMeans(self.n_clusters, n_init=self.n_init, random_state=seed)
-            return means.fit(embedding).labels_.astype(np.intp)
+                return [pivoted_labels(embedding)]
+            found = [
+                KMeans(self.n_clusters, n_init=1, random_state=start).fit(embedding)
+                for start in range(seed, seed + self.n_init)
+            ]
+            return [means.labels_.astype(np.intp) for means in sorted(found, key=_inertia)]
 
-        return assign
+        return propose
 
     def _options(self):
         """Return the bound on the rounds and what to call after each."""

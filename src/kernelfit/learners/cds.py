@@ -24,7 +24,7 @@ from kernelfit.solvers.simplex_qp import solve_simplex_qp
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
-Assign = Callable[[Array], Labels]
+Propose = Callable[[Array], list[Labels]]
 
 MIN_WEIGHT = 0.1  # of the mean: keeps every degree positive
 _EIGEN_TOL = 1e-5  # an error of its square in the eigenvalues
@@ -67,7 +67,7 @@ class ClusteringResult:
 def cluster(
     similarity: KernelSimilarity | GeneralSimilarity,
     n_clusters: int,
-    assign: Assign,
+    propose: Propose,
     weights: Array,
     block: Array,
     *,
@@ -82,8 +82,9 @@ def cluster(
     .. math:: \rho \sum_k \mathrm{cut}(A_k) / \mathrm{vol}(A_k) + \mathrm{penalty}(b)
 
     is equation (9') of [1]_ with its two parts on one scale. A round descends in the weights b for
-    the partition at hand, embeds the points anew and assigns them; the new partition is taken if
-    it has the lower objective. Where it has not, the search is over: the objective never rises.
+    the partition at hand, embeds the points anew and takes the best of the partitions proposed for
+    the embedding if it has a lower objective. Where none has, the search is over: the objective
+    never rises.
 
     With ``relaxed=True`` the sum of the `n_clusters` smallest eigenvalues takes the place of the
     cut, equation (9''): the partition becomes the eigenvectors, which are optimal for their
@@ -94,8 +95,9 @@ def cluster(
     ----------
     similarity : KernelSimilarity or GeneralSimilarity
     n_clusters : int
-    assign : callable
-        ``assign(embedding) -> labels`` in ``range(n_clusters)``.
+    propose : callable
+        ``propose(embedding) -> list of labels`` in ``range(n_clusters)``, the one to take without
+        regard to the objective first.
     weights : ndarray of shape (n,)
         The start, of mean one.
     block : ndarray of shape (n, m)
@@ -103,8 +105,8 @@ def cluster(
     relaxed : bool, default=False
     rho : float, default=1.0
     max_iter : int, default=20
-        Bound on the number of rounds. With 0 the weights stay: normalised-cut spectral clustering
-        for uniform ones.
+        Bound on the number of rounds. With 0 the weights stay and the first partition proposed is
+        taken: normalised-cut spectral clustering for uniform ones.
     tol : float, default=1e-4
         Stop when a round lowers the objective by less than this, relative.
     callback : callable, default=None
@@ -120,11 +122,20 @@ def cluster(
     def project(v: Array) -> Array:
         return project_box_plane(v, lower, upper, float(n))
 
+    def best(embedding: Array, b: Array) -> tuple[Any, Labels, float]:
+        """Return the cut, its labels and the objective for the new embedding."""
+        proposals = propose(embedding)
+        if relaxed or max_iter == 0:
+            cut = similarity.cut(embedding if relaxed else _indicators(proposals[0]))
+            return cut, proposals[0], cut(b, rho)[0]
+        cuts = [similarity.cut(_indicators(labels)) for labels in proposals]
+        values = [cut(b, rho)[0] for cut in cuts]
+        at = int(np.argmin(values))
+        return cuts[at], proposals[at], values[at]
+
     b = weights if max_iter == 0 else project(weights)
     eigen, embedding = _embed(similarity, b, n_clusters, block)
-    labels = assign(embedding)
-    cut = similarity.cut(embedding if relaxed else _indicators(labels))
-    objective = cut(b, rho)[0]
+    cut, labels, objective = best(embedding, b)
     history = [objective]
     converged = max_iter == 0
     while not converged and len(history) <= max_iter:
@@ -133,9 +144,7 @@ def cluster(
         )
         b, objective = step.x, step.objective
         eigen, embedding = _embed(similarity, b, n_clusters, eigen.vectors)
-        new_labels = assign(embedding)
-        new_cut = similarity.cut(embedding if relaxed else _indicators(new_labels))
-        new_objective = new_cut(b, rho)[0]
+        new_cut, new_labels, new_objective = best(embedding, b)
         better = new_objective < objective
         if better or relaxed:
             labels = new_labels
@@ -155,7 +164,7 @@ def cluster(
 def cluster_literal(
     K: Any,
     n_clusters: int,
-    assign: Assign,
+    propose: Propose,
     alpha: Array,
     block: Array,
     *,
@@ -172,8 +181,8 @@ def cluster_literal(
     ----------
     K : ndarray or csr_array of shape (n, n)
     n_clusters : int
-    assign : callable
-        ``assign(embedding) -> labels``.
+    propose : callable
+        ``propose(embedding) -> list of labels``, of which the first is taken.
     alpha : ndarray of shape (n,)
         The start, in the simplex.
     block : ndarray of shape (n, m)
@@ -212,7 +221,7 @@ def cluster_literal(
         if callback is not None:
             callback(len(history) - 1, history[-1])
     return ClusteringResult(
-        n * alpha, assign(Y), Y, eigen.values[:n_clusters], history[-1], tuple(history),
+        n * alpha, propose(Y)[0], Y, eigen.values[:n_clusters], history[-1], tuple(history),
         len(history) - 1, settled,
     )  # fmt: skip
 

@@ -6,11 +6,13 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import StandardScaler
 
 from kernelfit import CDSClustering, CDSKClustering, KernelKMeans
@@ -85,6 +87,41 @@ def test_uniform_weights_are_spectral_clustering(name, affinity, benchmark_data)
     model = CDSKClustering(c, max_iter=0, normalize_rows=False, **options).fit(K)
     expected = SpectralClustering(c, **options).fit(K).labels_
     assert adjusted_rand_score(expected, model.labels_) == 1.0
+
+
+def accuracy(y, labels):
+    table = contingency_matrix(y, labels)
+    return table[linear_sum_assignment(-table)].sum() / len(y)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "least"),
+    [
+        ("wine", {}, 0.96),
+        ("iris", {}, 0.85),
+        ("digits", {"affinity": "nearest_neighbors"}, 0.79),
+    ],
+)
+def test_accuracy(name, options, least):
+    X, y = BUNDLED[name](return_X_y=True)
+    if name == "wine":
+        X = StandardScaler().fit_transform(X)
+    model = CDSKClustering(len(np.unique(y)), random_state=0, **options)
+    assert accuracy(y, model.fit_predict(X)) >= least
+
+
+def test_accuracy_on_faces_under_varying_light(benchmark_data):
+    """Where the relaxed objective cuts off small groups, the partition's cut does not."""
+    data = benchmark_data("yale_b")
+    X, y = data["X"].astype(float), data["y"]
+    people = np.unique(y)[:10]
+    X, y = X[np.isin(y, people)], y[np.isin(y, people)]
+    fits = {
+        mode: CDSKClustering(10, affinity="self_representation", mode=mode, random_state=0).fit(X)
+        for mode in ("balanced", "relaxed")
+    }
+    assert accuracy(y, fits["balanced"].labels_) >= 0.85
+    assert accuracy(y, fits["relaxed"].labels_) < accuracy(y, fits["balanced"].labels_)
 
 
 def test_components_of_a_disconnected_graph_are_found():

@@ -8,14 +8,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kernelfit.estimators.cds import CDSClustering, CDSKClustering
+    from kernelfit.estimators.kernel_kmeans import KernelKMeans
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["KernelSVC", "KernelSVCCV", "KernelSVR", "KernelSVRCV"]
+__all__ = [
+    "CDSClustering",
+    "CDSKClustering",
+    "KernelKMeans",
+    "KernelSVC",
+    "KernelSVCCV",
+    "KernelSVR",
+    "KernelSVRCV",
+]
 
 _HOME = {
+    "CDSClustering": "kernelfit.estimators.cds",
+    "CDSKClustering": "kernelfit.estimators.cds",
+    "KernelKMeans": "kernelfit.estimators.kernel_kmeans",
     "KernelSVC": "kernelfit.estimators.svm",
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",

@@ -9,6 +9,9 @@ import kernelfit
 
 PUBLIC = [getattr(kernelfit, name)() for name in kernelfit.__all__]
 VARIANTS = [
+    kernelfit.CDSKClustering(affinity="nearest_neighbors"),
+    kernelfit.CDSKClustering(affinity="self_tuning", assign_labels="cluster_qr"),
+    kernelfit.CDSKClustering(n_landmarks=20),
     kernelfit.KernelSVC(multi_class="ovr"),
     kernelfit.KernelSVC(kernel="linear", class_weight="balanced"),
     kernelfit.KernelSVC(kernel="laplacian", fit_intercept=False),

@@ -1,0 +1,1 @@
+"""Parameterised kernels and similarities: their matrices, penalties and best responses."""

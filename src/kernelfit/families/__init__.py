@@ -1,0 +1,1 @@
+"""Families of kernels to learn from: Gram matrix, rows, best response to a dual solution."""

@@ -123,10 +123,39 @@ class FeatureBasis:
         """Return k(x, x) for P = I."""
         return np.asarray((self._features(X) ** 2).sum(axis=1))
 
-    def response_matrix(self, X: Array, beta: Array) -> Array:
-        """Return D(beta) = Z beta beta'Z', with <D(beta), P> = beta'K_P beta."""
-        total = beta @ self._features(X)
-        return np.outer(total, total)
+    def response(self, rows: Array, X: Array, beta: Array) -> "FeatureResponse":
+        """Return how the decision values at the rows depend on P, for the dual solution beta."""
+        return FeatureResponse(self._features(rows), beta @ self._features(X))
 
     def _features(self, X: Array) -> Array:
         return np.ascontiguousarray(self.feature_map.features(X), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class FeatureResponse:
+    """The matrices W_i = (z_i t' + t z_i') / 2 with (K_P beta)_i = <W_i, P>.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (m, n_P)
+    total : ndarray of shape (n_P,)
+        The sum t of beta times features.
+    """
+
+    Z: Array
+    total: Array
+
+    def matrix(self, weight: Array) -> Array:
+        """Return sum_i weight_i W_i, which is D(beta) = t t' for weight = beta."""
+        W = np.outer(weight @ self.Z, self.total)
+        return 0.5 * (W + W.T)
+
+    def mix(self, other: "FeatureResponse", t: float) -> "FeatureResponse":
+        """Return the response to (1 - t) beta + t other_beta."""
+        return FeatureResponse(self.Z, (1.0 - t) * self.total + t * other.total)
+
+    def contract(self, left: Array, right: Array) -> Array:
+        """Return left'W_i right at every point, of shape (m, a, b)."""
+        a, b = self.Z @ left, self.Z @ right
+        one = a[:, :, None] * (self.total @ right)
+        return np.asarray(0.5 * (one + (self.total @ left)[:, None] * b[:, None, :]))

@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from kernelfit.families.features import FeatureBasis
-from kernelfit.families.tessellated import TessellatedBasis
+from kernelfit.families.features import FeatureBasis, FeatureResponse
+from kernelfit.families.tessellated import BoxResponse, TessellatedBasis
 from kernelfit.kernels.monomials import Array, IntArray
 
 Basis = TessellatedBasis | FeatureBasis
+Response = BoxResponse | FeatureResponse
 _ROWS = 256  # rows of a symmetric matrix computed before they are mirrored
 
 
@@ -134,9 +135,16 @@ class PositiveMatrixFamily:
         """Return the Gram matrix of the factor U, of shape (n_P, r); float64, or the type of out."""
         return symmetric_gram(self.basis, self.functions(U), out)
 
+    def response(self, beta: Array, rows: IntArray | slice = slice(None)) -> Response:
+        """Return how the decision values at the rows depend on P, for the dual solution beta."""
+        support = np.flatnonzero(beta)
+        scaled = self.scale * beta[support]
+        return self.basis.response(self.X[rows], self.X[support], scaled)
+
     def response_matrix(self, beta: Array) -> Array:
-        """Return D(beta), with <D(beta), P> = beta'K_P beta."""
-        return self.scale * self.basis.response_matrix(self.X, beta)
+        """Return D(beta), with <D(beta), P> = beta'K_P beta (Eq. (10) of [1]_)."""
+        support = np.flatnonzero(beta)
+        return self.response(beta, support).matrix(beta[support])
 
 
 def symmetric_gram(basis: Basis, functions: Any, out: Array | None = None) -> Array:
@@ -200,38 +208,3 @@ def mean_one_scale(basis: Basis, X: Array, weight: Array) -> float:
     float
     """
     return float(weight.sum() / (weight @ basis.identity_diagonal(X)))
-
-
-def top_eigenvector(D: Array) -> tuple[float, Array]:
-    """Return the largest eigenvalue of a symmetric matrix and its unit eigenvector.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n_P, n_P)
-
-    Returns
-    -------
-    value : float
-    vector : ndarray of shape (n_P,)
-    """
-    values, vectors = np.linalg.eigh(D)
-    return float(values[-1]), vectors[:, -1]
-
-
-def factor(P: Array, rank_tol: float = 1e-12) -> Array:
-    """Return U with P = U U' and as many columns as P has eigenvalues above rounding.
-
-    Parameters
-    ----------
-    P : ndarray of shape (n_P, n_P)
-        Positive semidefinite.
-    rank_tol : float, default=1e-12
-        Eigenvalues below this fraction of the largest count as zero.
-
-    Returns
-    -------
-    ndarray of shape (n_P, r)
-    """
-    values, vectors = np.linalg.eigh(P)
-    large = values > rank_tol * values[-1]
-    return np.asarray(vectors[:, large] * np.sqrt(values[large]))

@@ -240,74 +240,69 @@ class TessellatedBasis:
         same = np.diagonal(self._moments[2])[gamma]
         return np.asarray(squares @ self._box_moments[same])
 
-    def response_matrix(self, X: Array, beta: Array) -> Array:
-        """Return D(beta), with <D(beta), P> = beta'K_P beta (Eq. (10) of [1]_ in signed beta).
+    @cached_property
+    def _pair_moments(self) -> tuple[list[tuple[int, IntArray]], IntArray]:
+        """Which moments are needed with which monomials of the second point, and where they are.
+
+        For monomials of degree e in the second point the moments are needed up to degree 2d - e in
+        z. The table says where those of a gamma (rows) with a monomial of Z (columns) are found.
+        """
+        _, degrees, table = self._moments
+        x_degree = self._x_powers.sum(axis=1)
+        top = 2 * self.z_degree
+        delta, gamma = self._monomials.T
+        groups, start = [], 0
+        place = np.zeros((len(self._z_powers), len(delta)), dtype=np.intp)
+        for e in range(self.degree + 1):
+            members = np.flatnonzero(x_degree == e)
+            count = int(np.count_nonzero(degrees <= max(top - e, 0)))
+            groups.append((count, members))
+            columns = np.flatnonzero(x_degree[delta] == e)
+            rank = np.searchsorted(members, delta[columns])
+            place[:, columns] = start + table[:, gamma[columns]] * len(members) + rank
+            start += count * len(members)
+        return groups, place
+
+    def response(self, rows: Array, X: Array, beta: Array) -> "BoxResponse":
+        """Return how the decision values at the rows depend on P, for the dual solution beta.
 
         Parameters
         ----------
-        X : ndarray of shape (m, n)
-        beta : ndarray of shape (m,)
+        rows : ndarray of shape (m, n)
+        X : ndarray of shape (s, n)
+        beta : ndarray of shape (s,)
 
         Returns
         -------
-        ndarray of shape (n_P, n_P)
+        BoxResponse
         """
-        support = np.flatnonzero(beta)
-        X, beta = self.clip(X[support]), beta[support]
+        rows, X = self.clip(rows), self.clip(X)
         B = beta[:, None] * monomials(X, self._x_powers)
-        delta, gamma = self._monomials.T
-        zeta = self._moments[2][np.ix_(gamma, gamma)]
-        total = B.sum(axis=0)
-        above = B.T @ self._point_moments(X)
-        M_box = np.outer(total[delta], total[delta]) * self._box_moments[zeta]
-        M_one = above[delta[:, None], zeta] * total[delta]
-        M_both = self._pair_moments(X, B)
-        off = M_one - M_both
-        return np.block([[M_both, off], [off.T, M_box - M_one - off.T]])
-
-    def _pair_moments(self, X: Array, B: Array) -> Array:
-        """Return sum_ij beta_i beta_j of the integral of Z(z, x_i) Z(z, x_j)' over [max, b].
-
-        Moments whose monomials have degrees e and e' in the two points are needed up to degree
-        2d - e - e' in z; they are kept in blocks by (e, e').
-        """
-        steps, degrees, table = self._moments
-        s, n_moments = len(X), len(steps)
-        x_degree = self._x_powers.sum(axis=1)
-        groups = [np.flatnonzero(x_degree == e) for e in range(self.degree + 1)]
-        top = 2 * self.z_degree
-        n_up_to = [int(np.count_nonzero(degrees <= e)) for e in range(top + 1)]
-        needed = {
-            (e, f): n_up_to[max(top - e - f, 0)]
-            for e in range(self.degree + 1)
-            for f in range(self.degree + 1)
-        }
-        blocks = {
-            (e, f): np.zeros((count, len(groups[e]), len(groups[f])))
-            for (e, f), count in needed.items()
-        }
-        tails = self._tails(X)
-        XT, tailsT = np.ascontiguousarray(X.T), np.ascontiguousarray(tails.T)
-        step = max(1, _MOMENT_BYTES // (8 * max(1, s) * n_moments))
-        for first in range(0, s, step):
-            part = slice(first, min(first + step, s))
+        groups, _ = self._pair_moments
+        steps = self._moments[0]
+        tails = self._tails(rows)
+        XT, tailsT = np.ascontiguousarray(X.T), np.ascontiguousarray(self._tails(X).T)
+        m, s, n_moments = len(rows), len(X), len(steps)
+        both = np.empty((m, sum(count * len(members) for count, members in groups)))
+        size = max(1, _MOMENT_BYTES // (8 * max(1, s) * n_moments))
+        for first in range(0, m, size):
+            part = slice(first, min(first + size, m))
             T = np.empty((n_moments, part.stop - first, s))
-            moment_rows(X[part], tails[part], XT, tailsT, steps, self.upper, T)
-            for f, columns in enumerate(groups):
-                right = T[: needed[0, f]] @ B[:, columns]
-                for e, rows in enumerate(groups):
-                    blocks[e, f] += B[part, rows].T @ right[: needed[e, f]]
-
-        delta, gamma = self._monomials.T
-        place = np.concatenate([np.arange(len(group)) for group in groups])
-        M = np.empty((len(delta), len(delta)))
-        for (e, f), block in blocks.items():
-            i = np.flatnonzero(x_degree[delta] == e)
-            j = np.flatnonzero(x_degree[delta] == f)
-            M[np.ix_(i, j)] = block[
-                table[np.ix_(gamma[i], gamma[j])], place[delta[i], None], place[delta[j]]
-            ]
-        return 0.5 * (M + M.T)
+            moment_rows(rows[part], tails[part], XT, tailsT, steps, self.upper, T)
+            start = 0
+            for count, members in groups:
+                product = np.moveaxis(T[:count] @ B[:, members], 0, 1)
+                stop = start + count * len(members)
+                both[part, start:stop] = product.reshape(len(product), -1)
+                start = stop
+        return BoxResponse(
+            basis=self,
+            Z=monomials(rows, self._x_powers),
+            both=both,
+            first=self._point_moments(rows),
+            second=B.T @ self._point_moments(X),
+            total=B.sum(axis=0),
+        )
 
     def _tails(self, X: Array) -> Array:
         return np.clip((self.upper - X) / (1.0 + 2.0 * self.delta), 0.0, 1.0)
@@ -329,3 +324,114 @@ class TessellatedBasis:
     def _box_moments(self) -> Array:
         """The moments on the whole box."""
         return np.asarray(self._point_moments(np.full((1, self.n), -self.delta))[0])
+
+
+@dataclass(frozen=True)
+class BoxResponse:
+    """The matrices W_i with (K_P beta)_i = <W_i, P>, in compact form.
+
+    Row (delta, gamma) and column (delta', gamma') of W_i is x_i^delta times a sum over the second
+    point of beta_j x_j^delta' times the moment gamma + gamma' of a box.
+
+    Attributes
+    ----------
+    basis : TessellatedBasis
+    Z : ndarray of shape (m, n_x)
+        The monomials of the first point.
+    both : ndarray of shape (m, :)
+        Sums over the boxes above both points.
+    first : ndarray of shape (m, n_moments)
+        Moments of the boxes above the first point.
+    second : ndarray of shape (n_x, n_moments)
+        Sums over the boxes above the second point.
+    total : ndarray of shape (n_x,)
+        Sums of beta times monomial.
+    """
+
+    basis: TessellatedBasis
+    Z: Array
+    both: Array
+    first: Array
+    second: Array
+    total: Array
+
+    def matrix(self, weight: Array) -> Array:
+        """Return sum_i weight_i W_i, which is D(beta) for weight = beta.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (m,)
+
+        Returns
+        -------
+        ndarray of shape (n_P, n_P)
+        """
+        basis = self.basis
+        delta, gamma = basis._monomials.T
+        table, place = basis._moments[2], basis._pair_moments[1]
+        zeta = table[np.ix_(gamma, gamma)]
+        A = weight[:, None] * self.Z
+        own = A.sum(axis=0)
+        both = (A.T @ self.both)[delta[:, None], place[gamma]]
+        first = (A.T @ self.first)[delta[:, None], zeta] * self.total[delta]
+        second = own[delta, None] * self.second[delta, zeta]
+        box = np.outer(own[delta], self.total[delta]) * basis._box_moments[zeta]
+        W = np.block([[both, first - both], [second - both, box - first - second + both]])
+        return 0.5 * (W + W.T)
+
+    def mix(self, other: "BoxResponse", t: float) -> "BoxResponse":
+        """Return the response to (1 - t) beta + t other_beta."""
+        return replace(
+            self,
+            both=(1.0 - t) * self.both + t * other.both,
+            second=(1.0 - t) * self.second + t * other.second,
+            total=(1.0 - t) * self.total + t * other.total,
+        )
+
+    def contract(self, left: Array, right: Array) -> Array:
+        """Return left'W_i right for symmetric W_i, at every point.
+
+        Parameters
+        ----------
+        left : ndarray of shape (n_P, a)
+        right : ndarray of shape (n_P, b)
+
+        Returns
+        -------
+        ndarray of shape (m, a, b)
+        """
+        basis = self.basis
+        q, n_z = len(basis._monomials), len(basis._z_powers)
+        delta, gamma = basis._monomials.T
+        table, place = basis._moments[2][:, gamma], basis._pair_moments[1]
+        m, a, b = len(self.Z), left.shape[1], right.shape[1]
+        sides = np.hstack([left, right])
+        # The first point's polynomials in x for every gamma, above the point and elsewhere.
+        coefficients = np.zeros((len(basis._x_powers), 2, n_z, a + b))
+        coefficients[delta, 0, gamma] = sides[:q]
+        coefficients[delta, 1, gamma] = sides[q:]
+        own = (self.Z @ coefficients.reshape(len(coefficients), -1)).reshape(m, 2, n_z, a + b)
+        second = self.second[delta, table]
+        box = self.total[delta] * basis._box_moments[table]
+        above, elsewhere = sides[:q], sides[q:]
+        out = np.empty((m, a, b))
+        size = max(1, _MOMENT_BYTES // (8 * n_z * max(q, 2 * (a + b))))
+        for start in range(0, m, size):
+            part = slice(start, start + size)
+            both = self.both[part][:, place]
+            first = self.first[part][:, table] * self.total[delta]
+            other = np.stack(
+                [
+                    both @ (above - elsewhere) + first @ elsewhere,
+                    both @ (elsewhere - above)
+                    + (second @ above + (box - second) @ elsewhere)
+                    - first @ elsewhere,
+                ],
+                axis=1,
+            )
+            mine = own[part].reshape(len(both), 2 * n_z, -1)
+            other = other.reshape(len(both), 2 * n_z, -1)
+            half = np.swapaxes(mine[:, :, :a], 1, 2) @ other[:, :, a:]
+            half += np.swapaxes(other[:, :, :a], 1, 2) @ mine[:, :, a:]
+            out[part] = 0.5 * half
+        return out

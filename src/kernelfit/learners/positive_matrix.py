@@ -103,7 +103,7 @@ class KernelMachines:
         tol: float,
         *,
         update: Array | None = None,
-        ridge: float = 0.0,
+        shift: Array | None = None,
     ) -> FloatArray:
         """Return the dual solutions for the factor U; see `kernelfit.solvers.saddle`."""
         functions = self.family.functions(U)
@@ -111,11 +111,11 @@ class KernelMachines:
         beta = np.empty_like(self.p)
         for t, p in enumerate(self.p):
             L = None if update is None else update[t]
-            if start is not None:
-                p = p + ridge * start[t]
-                p = p if L is None else p + L @ (L.T @ start[t])
+            p = p if shift is None else p + shift[t]
+            if L is not None and start is not None:
+                p = p + L @ (L.T @ start[t])
             result = solve_svm_dual(
-                self._gram(functions, shared, L, ridge),
+                self._gram(functions, shared, L),
                 p,
                 self.lower[t],
                 self.upper[t],
@@ -129,21 +129,18 @@ class KernelMachines:
             beta[t] = result.x
         return beta
 
-    def _gram(
-        self, functions: Any, shared: Array | None, L: Array | None, ridge: float
-    ) -> DenseGram | RowGram:
-        """Return K + L L' + ridge I, as a matrix or by rows."""
+    def _gram(self, functions: Any, shared: Array | None, L: Array | None) -> DenseGram | RowGram:
+        """Return K + L L', as a matrix or by rows."""
         basis = self.family.basis
-        changed = L is not None or ridge > 0.0
         if shared is not None:
-            matrix = shared.copy() if changed and len(self.p) > 1 else shared
-            if L is not None:
-                for first in range(0, self._m, _ROWS):
-                    matrix[first : first + _ROWS] += L[first : first + _ROWS] @ L.T
-            matrix[np.diag_indices_from(matrix)] += ridge
+            if L is None:
+                return DenseGram(shared)
+            matrix = shared.copy() if len(self.p) > 1 else shared
+            for first in range(0, self._m, _ROWS):
+                matrix[first : first + _ROWS] += L[first : first + _ROWS] @ L.T
             return DenseGram(matrix)
 
-        diag = diagonal(basis, functions) + ridge
+        diag = diagonal(basis, functions)
         if L is not None:
             diag += np.einsum("ij,ij->i", L, L)
 

@@ -24,7 +24,7 @@ from kernelfit.solvers.saddle import (
     SaddleResult,
     assess,
     factor,
-    starting_point,
+    initial_pair,
 )
 
 _SLOPE = 0.1  # the line search ends where the slope is this fraction of that at its start
@@ -57,11 +57,8 @@ def frank_wolfe(
     -------
     SaddleResult
     """
-    progress = Progress(tol, callback)
-    if start is None:
-        beta, _, P = starting_point(problem, 1e-3)
-    else:
-        beta, P = start[0], start[1] @ start[1].T
+    beta, response, P = initial_pair(problem, start, min(1e-3, 0.1 * tol))
+    progress = Progress(tol, callback, assess(problem, beta, factor(P), response))
 
     def visit(P: Array) -> Array:
         """Train with P, note the certificate and return D."""
@@ -72,6 +69,9 @@ def frank_wolfe(
         progress.add(assessment)
         return assessment.D
 
+    if start is None:  # the first atom is the best response to the first dual solutions
+        v = np.linalg.eigh(P)[1][:, -1]
+        P = problem.size * np.outer(v, v)
     D = visit(P)
     while not progress.converged and len(progress.history) < max_iter:
         v = np.linalg.eigh(D)[1][:, -1]

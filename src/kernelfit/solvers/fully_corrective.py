@@ -36,8 +36,8 @@ from kernelfit.solvers.saddle import (
     SaddleResult,
     assess,
     factor,
+    initial_pair,
     project_simplex,
-    starting_point,
 )
 
 # Up to this order of P all directions are used from the start.
@@ -75,13 +75,7 @@ def fully_corrective(
     -------
     SaddleResult
     """
-    progress = Progress(tol, callback)
-    response: Response
-    if start is None:
-        beta, response, P = starting_point(problem, min(1e-3, 0.1 * tol))
-    else:
-        beta = start[0]
-        response, P = problem.respond(beta), start[1] @ start[1].T
+    beta, response, P = initial_pair(problem, start, min(1e-3, 0.1 * tol))
     n = problem.size
     D = response.matrix(beta)
     count = n if n <= _ALL_DIRECTIONS else _FIRST_DIRECTIONS
@@ -90,7 +84,9 @@ def fully_corrective(
     centre = V.T @ P @ V
     centre *= n / np.trace(centre)
     weight = _WEIGHT
-    done = progress.add(assess(problem, beta, factor(V @ centre @ V.T), response))
+    pair = assess(problem, beta, factor(V @ centre @ V.T), response)
+    progress = Progress(tol, callback, pair)
+    done = progress.converged
     while not done and len(progress.history) < max_iter:
         top = float(np.linalg.eigvalsh(V.T @ D @ V)[-1])
         if top <= 0.0:
@@ -111,7 +107,7 @@ def fully_corrective(
             weight = min(2.0 * weight, _MAX_WEIGHT)
         done = progress.add(assess(problem, beta, factor(V @ S @ V.T), response))
         if V.shape[1] < n and not done:
-            V, centre = _grow(V, centre, D, 0.1 * progress.history[-1][1])
+            V, centre = _grow(V, centre, D, 0.1 * progress.gap)
     return progress.result()
 
 

@@ -2,16 +2,17 @@ r"""The accelerated primal-dual method (APD) for the saddle-point problem, and t
 
 .. math::
 
-    S &= (1 + \theta_k)\, x_k - \theta_k\, x_{k-1}, \qquad x_k = \tfrac12 D(\beta_k) \\
-    P_{k+1} &= \operatorname{proj}(P_k + \sigma_k S) \\
+    S &= (1 + \theta)\, x_k - \theta\, x_{k-1}, \qquad x_k = \tfrac12 D(\beta_k) \\
+    P_{k+1} &= \operatorname{proj}(P_k + \sigma S) \\
     \beta_{k+1} &= \arg\max\; \kappa(\beta) - \tfrac12 \beta^\top K_{P_{k+1}} \beta
-    - \tfrac{1}{2\tau_k} \|\beta - \beta_k\|^2
+    - \tfrac{1}{2\tau} \|\beta - \beta_k\|^2_{K_I}
 
-(Algorithm 4 of [1]_ with its extrapolation). The projection onto the matrices of trace n cuts shifted
-eigenvalues at zero. Steps are admissible while sigma tau L^2 <= 1 for L the Lipschitz constant of x;
-the constant of [1]_ bounds it by the sum of all squares and makes steps that are far too short. Here L
-is the norm of the derivative, the linear map d -> sum_i d_i W_i, measured where the method
-is, with a margin.
+(Algorithm 4 of [1]_ with its extrapolation, :math:`\theta = 1`). The projection onto the matrices of
+trace n shifts the eigenvalues and cuts them at zero. Distances of beta are measured by the kernel
+of P = I, which costs nothing, since :math:`K_P + K_I/\tau` is the kernel of :math:`P + I/\tau`. In this
+norm :math:`\|D(\beta, d)\|_F \le \sqrt{\operatorname{tr} D(\beta)}\, \|d\|`, so the Lipschitz constant of
+x is at most the norm L of beta, and the steps are admissible where :math:`\sigma \tau L^2 \le 1`; the
+constants of [1]_ are larger by orders of magnitude.
 
 References
 ----------
@@ -27,17 +28,15 @@ from kernelfit.solvers.saddle import (
     Array,
     Callback,
     Progress,
-    Response,
     SaddleProblem,
     SaddleResult,
     assess,
     factor,
+    initial_pair,
     project_simplex,
-    starting_point,
 )
 
-_POWER_STEPS = 8
-_MARGIN = 1.2
+_BALANCE = 0.1  # 1 / (tau n)
 _HANDOVER = 1e-2  # relative gap at which the hybrid leaves Frank-Wolfe
 
 
@@ -66,32 +65,27 @@ def accelerated_primal_dual(
     -------
     SaddleResult
     """
-    progress = Progress(tol, callback)
     n = problem.size
-    response: Response
-    if start is None:
-        beta, response, P = starting_point(problem, min(1e-3, 0.1 * tol))
-    else:
-        beta = start[0]
-        response, P = problem.respond(beta), start[1] @ start[1].T
-    done = progress.add(assess(problem, beta, factor(P), response))
+    beta, response, P = initial_pair(problem, start, min(1e-3, 0.1 * tol))
+    progress = Progress(tol, callback, assess(problem, beta, factor(P), response))
     x = x_before = 0.5 * response.matrix(beta)
-    balance = n / max(float(np.linalg.norm(beta)), 1e-300)  # typical sizes of P over beta
-    while not done and len(progress.history) < max_iter:
-        L = _MARGIN * _derivative_norm(response, beta)
-        if L <= 0.0:
+    while not progress.converged and len(progress.history) < max_iter:
+        square = 2.0 * float(np.trace(x))  # L^2
+        if square <= 0.0:
             break
-        sigma, tau = balance / L, 1.0 / (balance * L)
+        inverse_tau = _BALANCE * n
+        sigma = inverse_tau / square
         values, vectors = np.linalg.eigh(P + sigma * (2.0 * x - x_before))
         values, _ = project_simplex(values, n)
         P = (vectors * values) @ vectors.T
-        U = factor(P)
+        shift = inverse_tau * np.einsum("tirr->ti", response.contract(np.eye(n), np.eye(n)))
+        gap = progress.relative_gap
         beta = problem.train(
-            U, beta, min(1e-4, max(0.01 * progress.relative_gap, 1e-11)), ridge=1.0 / tau
+            _root(P + inverse_tau * np.eye(n)), beta, min(1e-4, max(0.01 * gap, 1e-11)), shift=shift
         )
         response = problem.respond(beta)
         x_before, x = x, 0.5 * response.matrix(beta)
-        done = progress.add(assess(problem, beta, U, response))
+        progress.add(assess(problem, beta, factor(P), response))
     return progress.result()
 
 
@@ -126,19 +120,6 @@ def hybrid(
     )
 
 
-def _derivative_norm(response: Response, beta: Array) -> float:
-    """Return the norm of d -> sum_i d_i W_i by power iterations from beta."""
-    direction: FloatArray = beta / max(float(np.linalg.norm(beta)), 1e-300)
-    norm = 0.0
-    for _ in range(_POWER_STEPS):
-        M = response.matrix(direction)
-        norm = float(np.linalg.norm(M))
-        if norm == 0.0:
-            return 0.0
-        # The adjoint: <W_i, M> for every point, by the eigenvectors of M.
-        values, vectors = np.linalg.eigh(M)
-        kept = np.abs(values) > 1e-8 * np.abs(values).max()
-        back = np.einsum("tirr,r->ti", response.contract(vectors[:, kept], vectors[:, kept]),
-                         values[kept])  # fmt: skip
-        direction = back / np.linalg.norm(back)
-    return norm
+def _root(A: Array) -> FloatArray:
+    """Return U with A = U U' for a positive definite A."""
+    return np.asarray(np.linalg.cholesky(A))

@@ -54,12 +54,12 @@ class SaddleProblem(Protocol):
         tol: float,
         *,
         update: Array | None = None,
-        ridge: float = 0.0,
+        shift: Array | None = None,
     ) -> FloatArray:
         """Return the dual solutions for the kernel matrix K of the factor U.
 
-        With `update`, L of shape (n_tasks, m, j), and `ridge`, they maximise
-        kappa(b) - 1/2 b'K b - 1/2 ||L'(b - start)||^2 - 1/2 ridge ||b - start||^2.
+        With `update`, L of shape (n_tasks, m, j), and `shift`, c of shape (n_tasks, m), they
+        maximise kappa(b) + c'b - 1/2 b'K b - 1/2 ||L'(b - start)||^2.
         """
 
     def respond(self, beta: Array) -> Response:
@@ -77,17 +77,21 @@ class SaddleResult(SolverResult):
     """Outcome of a saddle-point solver.
 
     `x` holds the dual solutions, of shape (n_tasks, m); `objective` is the lower bound and
-    ``objective + gap`` the upper bound on the optimum, both at the returned pair.
+    ``objective + gap`` the upper bound on the optimum. The upper bound is the primal value at `x` with
+    the kernel of `factor`, the lower bound that of `witness`.
 
     Attributes
     ----------
     factor : ndarray of shape (n, rank)
         P = factor @ factor.T.
     intercept : ndarray of shape (n_tasks,)
+    witness : ndarray of shape (n_tasks, m)
+        The dual solutions with the best lower bound.
     """
 
     factor: FloatArray
     intercept: FloatArray
+    witness: FloatArray
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class Assessment:
     U : ndarray of shape (n, rank)
     D : ndarray of shape (n, n)
     lower, gap : float
-        The optimum lies between lower and lower + gap.
+        The optimum lies between lower and upper = lower + gap.
     intercept : ndarray of shape (n_tasks,)
     """
 
@@ -110,6 +114,11 @@ class Assessment:
     lower: float
     gap: float
     intercept: FloatArray
+
+    @property
+    def upper(self) -> float:
+        """The upper bound."""
+        return self.lower + self.gap
 
 
 def assess(problem: SaddleProblem, beta: Array, U: Array, response: Response) -> Assessment:
@@ -141,7 +150,7 @@ def assess(problem: SaddleProblem, beta: Array, U: Array, response: Response) ->
 
 
 class Progress:
-    """The best pair so far, the history and the stopping rule.
+    """The best bounds so far, the history and the stopping rule.
 
     Parameters
     ----------
@@ -149,61 +158,79 @@ class Progress:
         Relative gap to stop at.
     callback : callable or None
         Called as ``callback(n_iter, objective, gap)`` for every assessment.
+    first : Assessment
     """
 
-    def __init__(self, tol: float, callback: Callback | None) -> None:
+    def __init__(self, tol: float, callback: Callback | None, first: Assessment) -> None:
         self._tol, self._callback = tol, callback
-        self.best: Assessment | None = None
+        self._lowest = self._highest = first  # the pairs of the best upper and lower bounds
         self.history: list[tuple[float, float]] = []
+        self.add(first)
+
+    @property
+    def lower(self) -> float:
+        """The best lower bound."""
+        return self._highest.lower
+
+    @property
+    def gap(self) -> float:
+        """The difference of the best bounds."""
+        if self._lowest is self._highest:
+            return self._lowest.gap  # free of cancellation
+        return max(self._lowest.upper - self._highest.lower, 0.0)
 
     def add(self, assessment: Assessment) -> bool:
         """Note an assessment and return whether the tolerance is met."""
-        if self.best is None or assessment.gap < self.best.gap:
-            self.best = assessment
-        self.history.append((self.best.lower, self.best.gap))
+        if assessment.upper < self._lowest.upper:
+            self._lowest = assessment
+        if assessment.lower > self._highest.lower:
+            self._highest = assessment
+        if assessment.gap < self.gap:  # a single pair that is better than the two up to rounding
+            self._lowest = self._highest = assessment
+        self.history.append((self.lower, self.gap))
         if self._callback is not None:
-            self._callback(len(self.history), self.best.lower, self.best.gap)
+            self._callback(len(self.history), self.lower, self.gap)
         return self.converged
 
     @property
     def converged(self) -> bool:
-        """Whether the best gap is at most the tolerance times the objective."""
-        return self.best is not None and self.best.gap <= self._tol * abs(self.best.lower)
+        """Whether the gap is at most the tolerance times the objective."""
+        return self.gap <= self._tol * abs(self.lower)
 
     @property
     def relative_gap(self) -> float:
-        """The best gap as a fraction of the upper bound, at most 1."""
-        if self.best is None:
-            return 1.0
-        upper = self.best.lower + self.best.gap
-        return min(self.best.gap / upper, 1.0) if upper > 0.0 else 1.0
+        """The gap as a fraction of the upper bound, at most 1."""
+        upper = self._lowest.upper
+        return min(self.gap / upper, 1.0) if upper > 0.0 else 1.0
 
     def result(self) -> SaddleResult:
         """Return the outcome."""
-        best = self.best
-        if best is None:
-            raise ValueError("expected at least one assessment, got none")
         return SaddleResult(
-            x=best.beta,
-            objective=best.lower,
-            gap=best.gap,
+            x=self._lowest.beta,
+            objective=self.lower,
+            gap=self.gap,
             n_iter=len(self.history),
             converged=self.converged,
             history=tuple(self.history),
-            factor=best.U,
-            intercept=best.intercept,
+            factor=self._lowest.U,
+            intercept=self._lowest.intercept,
+            witness=self._highest.beta,
         )
 
 
-def starting_point(problem: SaddleProblem, tol: float) -> tuple[FloatArray, Response, Array]:
-    """Return dual solutions for the kernel of n I, the response to them and a first P.
+def initial_pair(
+    problem: SaddleProblem, start: tuple[Array, Array] | None, tol: float
+) -> tuple[Array, Response, Array]:
+    """Return dual solutions, the response to them and a first P.
 
-    n I is above every feasible P, so these solutions give a lower bound that is often close to the
-    optimum; where D has rank one they are optimal. P is D scaled to trace n.
+    Without a start these are the dual solutions for the kernel of n I, and D scaled to trace n. Since
+    n I is above every feasible P, they give a lower bound, often close to the optimum; where D has
+    rank one they are optimal.
 
     Parameters
     ----------
     problem : SaddleProblem
+    start : (beta, U) or None
     tol : float
         Relative gap of the machines.
 
@@ -214,6 +241,9 @@ def starting_point(problem: SaddleProblem, tol: float) -> tuple[FloatArray, Resp
     P : ndarray of shape (n, n)
     """
     n = problem.size
+    if start is not None:
+        beta, U = start
+        return beta, problem.respond(beta), U @ U.T
     beta = problem.train(np.sqrt(n) * np.eye(n), None, tol)
     response = problem.respond(beta)
     D = response.matrix(beta)

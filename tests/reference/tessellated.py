@@ -3,10 +3,10 @@ r"""Tessellated kernels by numerical integration of their definition.
 .. math::
     k(x, y) = (b - a)^{-n} \int_{[a,b]^n} N(z, x)' P N(z, y) dz
 
-N is smooth except at z_k = x_k and z_k = y_k, so Gauss-Legendre rules on the pieces between are exact.
+N is smooth except at z_k = x_k and z_k = y_k, so Gauss-Legendre rules between these are exact.
 """
 
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def basis_products(x, y, degree, variables, delta):
         axes.append(
             [
                 ((lo + hi) / 2 + (hi - lo) / 2 * t, w * (hi - lo) / 2)
-                for lo, hi in zip(knots[:-1], knots[1:], strict=True)
+                for lo, hi in pairwise(knots)
                 for t, w in zip(nodes, weights, strict=True)
             ]
         )
@@ -69,3 +69,34 @@ def basis_products(x, y, degree, variables, delta):
 def product_table(X, degree, variables, delta):
     """G for every pair of points, of shape (m, m, n_P, n_P)."""
     return np.array([[basis_products(x, y, degree, variables, delta) for y in X] for x in X])
+
+
+def closed_products(x, y, degree, variables, delta):
+    """G(x, y) by the closed form of the paper (Corollary 12), divided by the box volume."""
+    n, b = len(x), 1 + delta
+    powers = exponent_list(n, degree)
+    monomials = [
+        (np.array(d), np.array(g))
+        for g in (powers if variables == "xz" else [(0,) * n])
+        for d in powers
+        if sum(d) + sum(g) <= degree
+    ]
+
+    def T(low, zeta):
+        return np.prod((b**zeta - np.power(low, zeta)) / zeta)
+
+    q = len(monomials)
+    G = np.empty((2 * q, 2 * q))
+    for i, (d, g) in enumerate(monomials):
+        for j, (e, h) in enumerate(monomials):
+            factor, zeta = np.prod(x**d) * np.prod(y**e), g + h + 1
+            both = factor * T(np.maximum(x, y), zeta)
+            first, second = factor * T(x, zeta) - both, factor * T(y, zeta) - both
+            G[i, j], G[i, q + j], G[q + i, j] = both, first, second
+            G[q + i, q + j] = factor * T(np.full(n, -delta), zeta) - both - first - second
+    return G / (1 + 2 * delta) ** n
+
+
+def closed_table(X, degree, variables, delta):
+    """G for every pair of points by the closed form."""
+    return np.array([[closed_products(x, y, degree, variables, delta) for y in X] for x in X])

@@ -43,7 +43,7 @@ class FeatureMap(Protocol):
         """Return the number of features made of `n_features` inputs."""
 
     def features(self, X: Array) -> Array:
-        """Return the features of the rows of X, of shape (m, size); each row from that row alone."""
+        """Return the features of the rows of X, of shape (m, size), each from its row alone."""
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ r"""The family of kernels parameterised by a positive semidefinite matrix.
     k_P(x, y) = s \sum_{ij} P_{ij}\, G_{ij}(x, y), \qquad P \succeq 0,\; \operatorname{tr} P = n_P
 
 (Eq. (3) of [1]_) over a basis that says what the :math:`G_{ij}` are:
-:mod:`kernelfit.families.tessellated` or :mod:`kernelfit.families.features`. P is kept as a factor U with
-P = U U', of as many columns as its rank. The dual objective is linear in P,
+:mod:`kernelfit.families.tessellated` or :mod:`kernelfit.families.features`. P is kept as a factor
+U with P = U U', of as many columns as its rank. The dual objective is linear in P,
 :math:`\kappa(\beta) - \frac12 \langle D(\beta), P \rangle`, so the best response to beta is
 :math:`n_P\, v v^\top` with v the top eigenvector of D.
 
@@ -132,7 +132,7 @@ class PositiveMatrixFamily:
         return self.basis.functions(self.X, np.sqrt(self.scale) * U)
 
     def gram(self, U: Array, out: Array | None = None) -> Array:
-        """Return the Gram matrix of the factor U, of shape (n_P, r); float64, or the type of out."""
+        """Return the Gram matrix of a factor U of shape (n_P, r), float64 or as `out` is."""
         return symmetric_gram(self.basis, self.functions(U), out)
 
     def response(self, beta: Array, rows: IntArray | slice = slice(None)) -> Response:

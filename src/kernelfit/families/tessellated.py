@@ -377,7 +377,7 @@ class BoxResponse:
         second = own[delta, None] * self.second[delta, zeta]
         box = np.outer(own[delta], self.total[delta]) * basis._box_moments[zeta]
         W = np.block([[both, first - both], [second - both, box - first - second + both]])
-        return 0.5 * (W + W.T)
+        return np.asarray(0.5 * (W + W.T))
 
     def mix(self, other: "BoxResponse", t: float) -> "BoxResponse":
         """Return the response to (1 - t) beta + t other_beta."""

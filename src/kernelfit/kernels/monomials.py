@@ -33,7 +33,7 @@ def exponents(n: int, degree: int) -> IntArray:
         for total in range(degree + 1)
         for variables in combinations_with_replacement(range(n), total)
     ]
-    return np.array(table, dtype=np.intp).reshape(-1, n)
+    return np.array(table, dtype=np.intp).reshape(len(table), n)
 
 
 def monomials(X: Array, powers: IntArray) -> Array:

@@ -1,7 +1,7 @@
 r"""Inner loops of kernels that are integrals over boxes.
 
-Points lie in :math:`[a, b]^n`. For two of them, p is the elementwise maximum and :math:`[p, b]` the box
-of all z that are above both. Its volume is measured in units of :math:`(b - a)^n`, as a product
+Points lie in :math:`[a, b]^n`. For two of them, p is the elementwise maximum and :math:`[p, b]` the
+box of all z that are above both. Its volume is measured in units of :math:`(b - a)^n`, as a product
 over the coordinates of numbers in [0, 1], so that a hundred features neither overflow nor cancel:
 
     V(x, y) = prod_k min(tail_k(x), tail_k(y)),     tail_k(x) = (b - x_k) / (b - a).
@@ -9,12 +9,13 @@ over the coordinates of numbers in [0, 1], so that a hundred features neither ov
 Under the uniform distribution on :math:`[p, b]` the coordinates are independent, with mean
 ``(b + p_k) / 2`` and variance ``(b - p_k)^2 / 12``, and ``z_k - mean`` is symmetric.
 
-The three `fill` functions write, for row points i, column points j >= start and functions g_1 .. g_r,
+The three `fill` functions write, for row points i, column points j >= start and r functions g_s,
 
     sum_s  V E[g_s(x_i, z) g_s(x_j, z)]  +  sum_c  H_ic F_jc + F_ic H_jc
 
-with g constant, linear or quadratic in z. Every entry is computed by the same operations in the same
-order and is symmetric in its two points, so Gram, cross-Gram, rows and diagonal agree bit for bit.
+with g constant, linear or quadratic in z. Every entry is computed by the same operations in the
+same order and is symmetric in its two points, so Gram, cross-Gram, rows and diagonal agree bit for
+bit.
 """
 
 from typing import Any

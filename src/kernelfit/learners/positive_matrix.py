@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelfit.families.positive_matrix import PositiveMatrixFamily, Response, diagonal
+from kernelfit.families.positive_matrix import PositiveMatrixFamily, diagonal
 from kernelfit.kernels.monomials import Array, IntArray
 from kernelfit.solvers.certificate import duality_gap
 from kernelfit.solvers.frank_wolfe import frank_wolfe
@@ -40,11 +40,12 @@ _MACHINE_ROUNDS = 1000
 class TaskResponse:
     """The responses of several tasks on the same points."""
 
-    parts: tuple[Response, ...]
+    parts: tuple[Any, ...]  # BoxResponse or FeatureResponse, all of one kind
 
     def matrix(self, weight: Array) -> Array:
         """Return the sum over tasks and points of weight_i W_i."""
-        return np.sum([part.matrix(w) for part, w in zip(self.parts, weight, strict=True)], axis=0)
+        matrices = [part.matrix(w) for part, w in zip(self.parts, weight, strict=True)]
+        return np.asarray(np.sum(matrices, axis=0))
 
     def contract(self, left: Array, right: Array) -> Array:
         """Return left'W_i right, of shape (n_tasks, m, a, b)."""

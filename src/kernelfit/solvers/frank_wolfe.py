@@ -4,9 +4,9 @@ r"""Frank-Wolfe for the saddle-point problem, with an exact line search.
 
     P \leftarrow P + t\,(n v v^\top - P), \qquad v \text{ the top eigenvector of } D(\beta(P))
 
-The value at P, the maximum over beta, is convex in P with gradient -1/2 D(beta(P)) (Danskin), so along the
-segment its derivative is -1/2 <D(beta), n v v' - P>, and the line search is the search of a root of an
-increasing function by dual solutions that start from each other (Algorithms 1 and 2 of [1]_).
+The value at P, the maximum over beta, is convex in P with gradient -1/2 D(beta(P)) (Danskin), so
+along the segment its derivative is -1/2 <D(beta), n v v' - P>, and the line search looks for a root
+of an increasing function by dual solutions that start from each other (Algorithms 1 and 2 of [1]_).
 
 References
 ----------
@@ -59,6 +59,8 @@ def frank_wolfe(
     """
     beta, response, P = initial_pair(problem, start, min(1e-3, 0.1 * tol))
     progress = Progress(tol, callback, assess(problem, beta, factor(P), response))
+    if progress.converged:
+        return progress.result()
 
     def visit(P: Array) -> Array:
         """Train with P, note the certificate and return D."""

@@ -1,9 +1,9 @@
 r"""The fully corrective saddle-point solver.
 
 Directions v_1 .. v_k are collected, each the top eigenvector of D for some dual solution, and P is
-optimised over all of their span, P = V S V' with S positive semidefinite of trace n; that includes the
-mixtures of the rank-one atoms n v v'. The span grows where its best response is not the best
-of all. Small problems start with all directions.
+optimised over all of their span, P = V S V' with S positive semidefinite of trace n; that includes
+the mixtures of the rank-one atoms n v v'. The span grows where its best response is not the best of
+all. Small problems start with all directions.
 
 Over the span this is a proximal method of multipliers in S with Newton steps in beta. For a centre
 M and a weight rho, the proximal problem has the smooth dual
@@ -11,16 +11,17 @@ M and a weight rho, the proximal problem has the smooth dual
     max over beta   kappa(beta) - psi(V'D(beta)V),
     psi(G) = max over S   1/2 <G, S> - rho/2 ||S - M||^2,
 
-where the maximiser S is the projection of A = M + G / (2 rho), with eigenvectors q and eigenvalues
-a shifted by tau and cut at 0. Its second-order model in beta adds to the kernel matrix K_S a matrix of
-low rank: with w_jl the vector of all q_j'W_i q_l and Omega_jl the divided differences of the cut,
+where the maximiser S is the projection of A = M + G / (2 rho): its eigenvalues a, with eigenvectors
+q, are shifted and cut at 0, which leaves r positive ones. The second-order model in beta adds to the
+kernel matrix K_S one of low rank: with w_jl the vector of all q_j'W_i q_l and Omega_jl the divided
+differences of the cut,
 
-    1/rho [ sum_jl Omega_jl w_jl w_jl'  -  1/r (sum_j w_jj) (sum_j w_jj)' ]      (j, l with a > tau in
-                                                                        the second and last sums)
+    1/rho [ sum_jl Omega_jl w_jl w_jl'  -  1/r (sum_j w_jj) (sum_j w_jj)' ],
 
-so that the model is again the dual problem of a support vector machine. Its solution gives the
-direction of an exact line search, along which D is quadratic and costs nothing. T tasks that share P
-are coupled by the added matrix; T times its diagonal blocks are above it.
+the last sums over the positive ones alone. So the model is again the dual problem of a support vector
+machine. Its solution gives the direction of an exact line search, along which D is quadratic and
+costs nothing. T tasks that share P are coupled by the added matrix; T times its diagonal blocks
+are above it.
 """
 
 import numpy as np
@@ -117,13 +118,13 @@ class _Proximal:
     def __init__(self, centre: Array, rho: float) -> None:
         self.centre, self.rho, self.trace = centre, rho, float(np.trace(centre))
 
-    def _cut(self, G: Array) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    def _cut(self, G: Array) -> tuple[FloatArray, FloatArray, FloatArray]:
         a, Q = np.linalg.eigh(self.centre + G / (2.0 * self.rho))
-        return a, Q, *project_simplex(a, self.trace)
+        return a, Q, project_simplex(a, self.trace)
 
     def maximiser(self, G: Array) -> FloatArray:
         """Return S."""
-        _, Q, s, _ = self._cut(G)
+        _, Q, s = self._cut(G)
         return np.asarray((Q * s) @ Q.T)
 
     def value(self, G: Array) -> float:
@@ -135,7 +136,7 @@ class _Proximal:
         self, problem: SaddleProblem, beta: Array, response: Response, V: Array, gap: float
     ) -> FloatArray:
         """Return the maximiser of the second-order model at beta."""
-        a, Q, s, shift = self._cut(V.T @ response.matrix(beta) @ V)
+        a, Q, s = self._cut(V.T @ response.matrix(beta) @ V)
         positive = np.flatnonzero(s > 0.0)
         w = response.contract(V @ Q, V @ Q[:, positive])
         columns = []

@@ -7,18 +7,20 @@ r"""The accelerated primal-dual method (APD) for the saddle-point problem, and t
     \beta_{k+1} &= \arg\max\; \kappa(\beta) - \tfrac12 \beta^\top K_{P_{k+1}} \beta
     - \tfrac{1}{2\tau} \|\beta - \beta_k\|^2_{K_I}
 
-(Algorithm 4 of [1]_ with its extrapolation, :math:`\theta = 1`). The projection onto the matrices of
-trace n shifts the eigenvalues and cuts them at zero. Distances of beta are measured by the kernel
-of P = I, which costs nothing, since :math:`K_P + K_I/\tau` is the kernel of :math:`P + I/\tau`. In this
-norm :math:`\|D(\beta, d)\|_F \le \sqrt{\operatorname{tr} D(\beta)}\, \|d\|`, so the Lipschitz constant of
-x is at most the norm L of beta, and the steps are admissible where :math:`\sigma \tau L^2 \le 1`; the
-constants of [1]_ are larger by orders of magnitude.
+(Algorithm 4 of [1]_ with its extrapolation, :math:`\theta = 1`). The projection onto the matrices
+of trace n shifts the eigenvalues and cuts them at zero. Distances of beta are measured by the kernel
+of P = I, which costs nothing, since :math:`K_P + K_I/\tau` is the kernel of :math:`P + I/\tau`. In
+this norm :math:`\|D(\beta, d)\|_F \le \sqrt{\operatorname{tr} D(\beta)}\, \|d\|`, so the Lipschitz
+constant of x is at most the norm L of beta, and the steps are admissible where
+:math:`\sigma \tau L^2 \le 1`; the constants of [1]_ are larger by orders of magnitude.
 
 References
 ----------
 .. [1] A. Talitckii, B. Colbert, M. M. Peet, "Efficient convex algorithms for universal kernel
    learning", Journal of Machine Learning Research 25 (2024), Appendix B.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -76,8 +78,7 @@ def accelerated_primal_dual(
         inverse_tau = _BALANCE * n
         sigma = inverse_tau / square
         values, vectors = np.linalg.eigh(P + sigma * (2.0 * x - x_before))
-        values, _ = project_simplex(values, n)
-        P = (vectors * values) @ vectors.T
+        P = (vectors * project_simplex(values, n)) @ vectors.T
         shift = inverse_tau * np.einsum("tirr->ti", response.contract(np.eye(n), np.eye(n)))
         gap = progress.relative_gap
         beta = problem.train(
@@ -108,15 +109,17 @@ def hybrid(
     -------
     SaddleResult
     """
-    coarse = max(tol, _HANDOVER)
     first = frank_wolfe(
-        problem, tol=coarse, max_iter=max_iter, start=start, callback=callback
-    )  # fmt: skip
+        problem, tol=max(tol, _HANDOVER), max_iter=max_iter, start=start, callback=callback
+    )
     left = max_iter - first.n_iter
-    if tol >= coarse or left <= 0:
-        return first
-    return accelerated_primal_dual(
+    if tol >= _HANDOVER or left <= 0:
+        return replace(first, converged=first.gap <= tol * abs(first.objective))
+    second = accelerated_primal_dual(
         problem, tol=tol, max_iter=left, start=(first.x, first.factor), callback=callback
+    )
+    return replace(
+        second, n_iter=first.n_iter + second.n_iter, history=first.history + second.history
     )
 
 

@@ -77,8 +77,8 @@ class SaddleResult(SolverResult):
     """Outcome of a saddle-point solver.
 
     `x` holds the dual solutions, of shape (n_tasks, m); `objective` is the lower bound and
-    ``objective + gap`` the upper bound on the optimum. The upper bound is the primal value at `x` with
-    the kernel of `factor`, the lower bound that of `witness`.
+    ``objective + gap`` the upper bound on the optimum. The upper bound is the primal value at `x`
+    with the kernel of `factor`, the lower bound that of `witness`.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class Assessment:
 def assess(problem: SaddleProblem, beta: Array, U: Array, response: Response) -> Assessment:
     r"""Return the certificate of a pair.
 
-    The upper bound is the primal value of the machines at beta with the kernel of P, the lower bound
+    The upper bound is the primal value of the machines at beta with the kernel of P, the lower one
     is :math:`\kappa(\beta) - \frac12 n \lambda_{\max}(D(\beta))`. Their difference is a sum of two
     terms that are never negative: the machines' gap and that of P.
 
@@ -223,7 +223,7 @@ def initial_pair(
 ) -> tuple[Array, Response, Array]:
     """Return dual solutions, the response to them and a first P.
 
-    Without a start these are the dual solutions for the kernel of n I, and D scaled to trace n. Since
+    Without a start these are the dual solutions for the kernel of n I, and D scaled to trace n. As
     n I is above every feasible P, they give a lower bound, often close to the optimum; where D has
     rank one they are optimal.
 
@@ -269,7 +269,7 @@ def factor(P: Array) -> FloatArray:
     return np.asarray(U * np.sqrt(len(P) / np.sum(U * U)))
 
 
-def project_simplex(v: FloatArray, total: float) -> tuple[FloatArray, float]:
+def project_simplex(v: FloatArray, total: float) -> FloatArray:
     """Project onto the numbers >= 0 with a given sum.
 
     Parameters
@@ -280,11 +280,9 @@ def project_simplex(v: FloatArray, total: float) -> tuple[FloatArray, float]:
 
     Returns
     -------
-    projection : ndarray of shape (n,)
-    shift : float
-        The projection is ``max(v - shift, 0)``.
+    ndarray of shape (n,)
+        ``max(v - shift, 0)`` for the shift that gives the sum.
     """
     ordered = np.sort(v)[::-1]
     shifts = (np.cumsum(ordered) - total) / np.arange(1, v.size + 1)
-    shift = float(shifts[np.flatnonzero(ordered > shifts)[-1]])
-    return np.maximum(v - shift, 0.0), shift
+    return np.maximum(v - shifts[np.flatnonzero(ordered > shifts)[-1]], 0.0)

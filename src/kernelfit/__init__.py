@@ -8,18 +8,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
+    from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["KernelSVC", "KernelSVCCV", "KernelSVR", "KernelSVRCV"]
+__all__ = [
+    "GPKClassifier",
+    "GPKRegressor",
+    "KernelSVC",
+    "KernelSVCCV",
+    "KernelSVR",
+    "KernelSVRCV",
+    "TKLClassifier",
+    "TKLRegressor",
+]
 
 _HOME = {
+    "GPKClassifier": "kernelfit.estimators.gpk",
+    "GPKRegressor": "kernelfit.estimators.gpk",
     "KernelSVC": "kernelfit.estimators.svm",
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",
     "KernelSVRCV": "kernelfit.selection.svm_cv",
+    "TKLClassifier": "kernelfit.estimators.tkl",
+    "TKLRegressor": "kernelfit.estimators.tkl",
 }
 
 

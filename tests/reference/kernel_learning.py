@@ -5,7 +5,8 @@ primal form, v the values of the decision function without intercept on the trai
 
 .. math::
     \min_{P, v, c}\; \tfrac12 v' K_P^{-1} v
-    + \sum_i u_i (r_i - \epsilon)_+ + (-l_i) (-r_i - \epsilon)_+, \qquad r = p - v - c,\; P \succeq 0,\; \operatorname{tr} P = n_P
+    + \sum_i u_i (r_i - \epsilon)_+ + (-l_i) (-r_i - \epsilon)_+,
+    \qquad r = p - v - c,\; P \succeq 0,\; \operatorname{tr} P = n_P
 """
 
 import cvxpy as cp

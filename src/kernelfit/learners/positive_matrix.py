@@ -182,6 +182,36 @@ class KernelMachines:
         return total, intercept
 
 
+def merge_rows(X: Array, y: Array, weight: Array) -> tuple[IntArray, FloatArray]:
+    """Return one row of each set of equal rows of weight > 0, and the weights of the sets.
+
+    Rows are equal where both X and y are. One row of the summed weight is the same problem, and the
+    order of the result depends on the values alone, so that repeated rows and weights give the
+    same training set.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+    y : ndarray of shape (m,)
+    weight : ndarray of shape (m,)
+
+    Returns
+    -------
+    rows : ndarray of int
+        The first row of every set.
+    total : ndarray of shape (len(rows),)
+    """
+    used = np.flatnonzero(weight)
+    keys = np.column_stack([X[used], y[used]])
+    order = np.lexsort(keys.T[::-1])
+    keys = keys[order]
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = np.any(keys[1:] != keys[:-1], axis=1)
+    starts = np.flatnonzero(fresh)
+    rows = used[order]
+    return np.minimum.reduceat(rows, starts), np.add.reduceat(weight[rows], starts)
+
+
 def learn_kernel(
     machines: KernelMachines,
     *,

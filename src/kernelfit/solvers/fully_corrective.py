@@ -12,15 +12,15 @@ M and a weight rho, the proximal problem has the smooth dual
     psi(G) = max over S   1/2 <G, S> - rho/2 ||S - M||^2,
 
 where the maximiser S is the projection of A = M + G / (2 rho): its eigenvalues a, with eigenvectors
-q, are shifted and cut at 0, which leaves r positive ones. The second-order model in beta adds to the
-kernel matrix K_S one of low rank: with w_jl the vector of all q_j'W_i q_l and Omega_jl the divided
-differences of the cut,
+q, are shifted and cut at 0, which leaves r positive ones. The second-order model in beta adds to
+the kernel matrix K_S one of low rank: with w_jl the vector of all q_j'W_i q_l and Omega_jl the
+divided differences of the cut,
 
     1/rho [ sum_jl Omega_jl w_jl w_jl'  -  1/r (sum_j w_jj) (sum_j w_jj)' ],
 
-the last sums over the positive ones alone. So the model is again the dual problem of a support vector
-machine. Its solution gives the direction of an exact line search, along which D is quadratic and
-costs nothing. T tasks that share P are coupled by the added matrix; T times its diagonal blocks
+the last sums over the positive ones alone. So the model is again the dual problem of a support
+vector machine. Its solution gives the direction of an exact line search, along which D is
+quadratic and costs nothing. T tasks that share P are coupled by the added matrix; T times its diagonal blocks
 are above it.
 """
 

@@ -8,7 +8,7 @@ r"""The accelerated primal-dual method (APD) for the saddle-point problem, and t
     - \tfrac{1}{2\tau} \|\beta - \beta_k\|^2_{K_I}
 
 (Algorithm 4 of [1]_ with its extrapolation, :math:`\theta = 1`). The projection onto the matrices
-of trace n shifts the eigenvalues and cuts them at zero. Distances of beta are measured by the kernel
+of trace n shifts the eigenvalues and cuts them at zero. Distances of beta are those of the kernel
 of P = I, which costs nothing, since :math:`K_P + K_I/\tau` is the kernel of :math:`P + I/\tau`. In
 this norm :math:`\|D(\beta, d)\|_F \le \sqrt{\operatorname{tr} D(\beta)}\, \|d\|`, so the Lipschitz
 constant of x is at most the norm L of beta, and the steps are admissible where

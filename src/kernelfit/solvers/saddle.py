@@ -285,4 +285,4 @@ def project_simplex(v: FloatArray, total: float) -> FloatArray:
     """
     ordered = np.sort(v)[::-1]
     shifts = (np.cumsum(ordered) - total) / np.arange(1, v.size + 1)
-    return np.maximum(v - shifts[np.flatnonzero(ordered > shifts)[-1]], 0.0)
+    return np.asarray(np.maximum(v - shifts[np.flatnonzero(ordered > shifts)[-1]], 0.0))

@@ -31,8 +31,8 @@ class GPKClassifier(_Features, PositiveMatrixClassifier):
 
     where :math:`\|f\|_P` is the norm of the generalised polynomial kernel
     :math:`k_P(x, y) = s\, Z(x)^\top P\, Z(y)` [1]_, with Z the monomials of degree at most d, or
-    any other finite feature map. The problem is convex; training stops when a lower and an upper bound
-    on its optimum agree up to `tol`.
+    any other finite feature map. The problem is convex; training stops when a lower and an upper
+    bound on its optimum agree up to `tol`.
 
     Parameters
     ----------
@@ -43,7 +43,8 @@ class GPKClassifier(_Features, PositiveMatrixClassifier):
     feature_map : object, default=None
         Another feature map in place of the monomials: an object with the methods
         ``size(n_features)``, the number of its features, and ``features(X)``, which returns them
-        for the rows of an array scaled to the unit cube; see `kernelfit.families.features.FeatureMap`.
+        for the rows of an array scaled to the unit cube; see
+        `kernelfit.families.features.FeatureMap`.
     normalize : bool, default=True
         Whether the kernel is scaled so that k(x, x) has mean 1 at P = I. Otherwise s = 1, and
         useful values of C depend on the number of features.
@@ -111,8 +112,8 @@ class GPKClassifier(_Features, PositiveMatrixClassifier):
     Notes
     -----
     For one machine the best P has rank one and the predictions are those of a support vector
-    machine with the kernel :math:`s\, n_P Z(x)^\top Z(y)`: D has rank one for every dual solution. Only
-    ``kernel_sharing="joint"`` makes a difference.
+    machine with the kernel :math:`s\, n_P Z(x)^\top Z(y)`: D has rank one for every dual
+    solution. Only ``kernel_sharing="joint"`` makes a difference.
 
     References
     ----------
@@ -177,8 +178,8 @@ class GPKRegressor(_Features, PositiveMatrixRegressor):
 
     where :math:`\|f\|_P` is the norm of the generalised polynomial kernel
     :math:`k_P(x, y) = s\, Z(x)^\top P\, Z(y)` [1]_, with Z the monomials of degree at most d, or
-    any other finite feature map. The problem is convex; training stops when a lower and an upper bound
-    on its optimum agree up to `tol`.
+    any other finite feature map. The problem is convex; training stops when a lower and an upper
+    bound on its optimum agree up to `tol`.
 
     Parameters
     ----------
@@ -191,7 +192,8 @@ class GPKRegressor(_Features, PositiveMatrixRegressor):
     feature_map : object, default=None
         Another feature map in place of the monomials: an object with the methods
         ``size(n_features)``, the number of its features, and ``features(X)``, which returns them
-        for the rows of an array scaled to the unit cube; see `kernelfit.families.features.FeatureMap`.
+        for the rows of an array scaled to the unit cube; see
+        `kernelfit.families.features.FeatureMap`.
     normalize : bool, default=True
         Whether the kernel is scaled so that k(x, x) has mean 1 at P = I. Otherwise s = 1, and
         useful values of C depend on the number of features.

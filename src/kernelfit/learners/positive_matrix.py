@@ -34,6 +34,7 @@ SOLVERS: dict[str, Callable[..., SaddleResult]] = {
 }
 _ROWS = 512  # rows of a low-rank update computed at a time
 _MACHINE_ROUNDS = 1000
+_SWEEPS = 5  # over machines that are coupled
 
 
 @dataclass(frozen=True)
@@ -109,25 +110,32 @@ class KernelMachines:
         """Return the dual solutions for the factor U; see `kernelfit.solvers.saddle`."""
         functions = self.family.functions(U)
         shared = None if self._buffer is None else self.family.gram(U, self._buffer)
-        beta = np.empty_like(self.p)
-        for t, p in enumerate(self.p):
-            L = None if update is None else update[t]
-            p = p if shift is None else p + shift[t]
-            if L is not None and start is not None:
-                p = p + L @ (L.T @ start[t])
-            result = solve_svm_dual(
-                self._gram(functions, shared, L),
-                p,
-                self.lower[t],
-                self.upper[t],
-                epsilon=self.epsilon,
-                fit_intercept=self.fit_intercept,
-                tol=tol,
-                max_iter=_MACHINE_ROUNDS,
-                warm_start=None if start is None else start[t],
-                assume_psd=True,
-            )
-            beta[t] = result.x
+        beta = np.zeros_like(self.p) if start is None else start.copy()
+        sweeps = 1 if update is None or len(beta) == 1 else _SWEEPS
+        # L'(b - start) summed over the tasks, of which an update couples the machines
+        moved = np.zeros(0 if update is None else update.shape[-1])
+        for _ in range(sweeps):
+            for t, p in enumerate(self.p):
+                L = None if update is None else update[t]
+                p = p if shift is None else p + shift[t]
+                if L is not None:
+                    moved -= L.T @ (beta[t] - start[t])
+                    p = p + L @ (L.T @ start[t] - moved)
+                result = solve_svm_dual(
+                    self._gram(functions, shared, L),
+                    p,
+                    self.lower[t],
+                    self.upper[t],
+                    epsilon=self.epsilon,
+                    fit_intercept=self.fit_intercept,
+                    tol=tol,
+                    max_iter=_MACHINE_ROUNDS,
+                    warm_start=None if start is None else beta[t],
+                    assume_psd=True,
+                )
+                beta[t] = result.x
+                if L is not None:
+                    moved += L.T @ (beta[t] - start[t])
         return beta
 
     def _gram(self, functions: Any, shared: Array | None, L: Array | None) -> DenseGram | RowGram:

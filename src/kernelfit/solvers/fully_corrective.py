@@ -20,8 +20,7 @@ divided differences of the cut,
 
 the last sums over the positive ones alone. So the model is again the dual problem of a support
 vector machine. Its solution gives the direction of an exact line search, along which D is
-quadratic and costs nothing. T tasks that share P are coupled by the added matrix; T times its diagonal blocks
-are above it.
+quadratic and costs nothing.
 """
 
 import numpy as np
@@ -45,8 +44,9 @@ from kernelfit.solvers.saddle import (
 _ALL_DIRECTIONS = 64
 # Otherwise this many are, and up to this many are added at a time.
 _FIRST_DIRECTIONS, _NEW_DIRECTIONS = 12, 4
-# rho as a fraction of lambda_max(D) / (2 n): at first, at most and at least.
-_WEIGHT, _MAX_WEIGHT, _MIN_WEIGHT = 0.5, 2.0, 3e-3
+# rho as a fraction of lambda_max(D) / (2 n): at first, at most and at least. The smaller, the fewer
+# steps; but several tasks are coupled by 1 / rho, and are trained one after the other.
+_WEIGHT, _MAX_WEIGHT, _MIN_WEIGHT, _MIN_COUPLED = 0.5, 2.0, 3e-3, 0.5
 _FULL_STEP, _SHORT_STEP = 0.9, 0.3
 
 
@@ -84,7 +84,7 @@ def fully_corrective(
     V = np.ascontiguousarray(V[:, n - count :])
     centre = V.T @ P @ V
     centre *= n / np.trace(centre)
-    weight = _WEIGHT
+    weight, least = _WEIGHT, _MIN_WEIGHT if len(beta) == 1 else _MIN_COUPLED
     pair = assess(problem, beta, factor(V @ centre @ V.T), response)
     progress = Progress(tol, callback, pair)
     done = progress.converged
@@ -103,7 +103,7 @@ def fully_corrective(
         D = response.matrix(beta)
         S = model.maximiser(V.T @ D @ V)
         if t >= _FULL_STEP:
-            centre, weight = S, max(0.4 * weight, _MIN_WEIGHT)
+            centre, weight = S, max(0.4 * weight, least)
         elif t <= _SHORT_STEP:
             weight = min(2.0 * weight, _MAX_WEIGHT)
         done = progress.add(assess(problem, beta, factor(V @ S @ V.T), response))
@@ -149,7 +149,7 @@ class _Proximal:
             columns.extend(np.moveaxis(diagonal - diagonal.mean(axis=-1, keepdims=True), -1, 0))
         update = None
         if columns:
-            update = np.sqrt(len(beta) / self.rho) * np.stack(columns, axis=-1)
+            update = np.sqrt(1.0 / self.rho) * np.stack(columns, axis=-1)
         U = V @ (Q[:, positive] * np.sqrt(s[positive]))
         return problem.train(U, beta, min(1e-4, max(0.01 * gap, 1e-11)), update=update)
 

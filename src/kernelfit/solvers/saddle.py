@@ -59,7 +59,8 @@ class SaddleProblem(Protocol):
         """Return the dual solutions for the kernel matrix K of the factor U.
 
         With `update`, L of shape (n_tasks, m, j), and `shift`, c of shape (n_tasks, m), they
-        maximise kappa(b) + c'b - 1/2 b'K b - 1/2 ||L'(b - start)||^2.
+        maximise kappa(b) + c'b - 1/2 b'K b - 1/2 ||L'(b - start)||^2, where L'(b - start) is
+        summed over the tasks; in the last case approximately, unless there is one task.
         """
 
     def respond(self, beta: Array) -> Response:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
+    from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
 
 __version__ = "0.1.0.dev0"
 
@@ -23,7 +24,9 @@ __all__ = [
     "KernelSVR",
     "KernelSVRCV",
     "TKLClassifier",
+    "TKLClassifierCV",
     "TKLRegressor",
+    "TKLRegressorCV",
 ]
 
 _HOME = {
@@ -34,7 +37,9 @@ _HOME = {
     "KernelSVR": "kernelfit.estimators.svm",
     "KernelSVRCV": "kernelfit.selection.svm_cv",
     "TKLClassifier": "kernelfit.estimators.tkl",
+    "TKLClassifierCV": "kernelfit.selection.tkl_cv",
     "TKLRegressor": "kernelfit.estimators.tkl",
+    "TKLRegressorCV": "kernelfit.selection.tkl_cv",
 }
 
 

@@ -162,7 +162,10 @@ class BasePositiveMatrixMachine(BaseEstimator):
     def _decision_values(self, X):
         """Return the decision values of every task, of shape (n_samples, n_tasks)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self._evaluate(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def _evaluate(self, X):
+        """Return the decision values at checked points."""
         values = np.tile(self.intercept_, (len(X), 1))
         kernels = self.kernel_ if isinstance(self.kernel_, list) else [self.kernel_]
         groups = np.array_split(np.arange(len(self.intercept_)), len(kernels))

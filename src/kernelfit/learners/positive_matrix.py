@@ -110,18 +110,19 @@ class KernelMachines:
         """Return the dual solutions for the factor U; see `kernelfit.solvers.saddle`."""
         functions = self.family.functions(U)
         shared = None if self._buffer is None else self.family.gram(U, self._buffer)
-        beta = np.zeros_like(self.p) if start is None else start.copy()
+        centre = np.zeros_like(self.p) if start is None else start
+        beta = centre.copy()
         sweeps = 1 if update is None or len(beta) == 1 else _SWEEPS
-        # L'(b - start) summed over the tasks, of which an update couples the machines
+        # The sum over the tasks of L'(b - start), by which an update couples the machines.
         moved = np.zeros(0 if update is None else update.shape[-1])
         for _ in range(sweeps):
             for t, p in enumerate(self.p):
                 L = None if update is None else update[t]
                 p = p if shift is None else p + shift[t]
                 if L is not None:
-                    moved -= L.T @ (beta[t] - start[t])
-                    p = p + L @ (L.T @ start[t] - moved)
-                result = solve_svm_dual(
+                    moved -= L.T @ (beta[t] - centre[t])
+                    p = p + L @ (L.T @ centre[t] - moved)
+                beta[t] = solve_svm_dual(
                     self._gram(functions, shared, L),
                     p,
                     self.lower[t],
@@ -132,10 +133,9 @@ class KernelMachines:
                     max_iter=_MACHINE_ROUNDS,
                     warm_start=None if start is None else beta[t],
                     assume_psd=True,
-                )
-                beta[t] = result.x
+                ).x
                 if L is not None:
-                    moved += L.T @ (beta[t] - start[t])
+                    moved += L.T @ (beta[t] - centre[t])
         return beta
 
     def _gram(self, functions: Any, shared: Array | None, L: Array | None) -> DenseGram | RowGram:

@@ -120,7 +120,8 @@ class TessellatedBasis:
     @property
     def volume(self) -> float:
         """The volume of the box, the unit in which the integrals are measured."""
-        return float((1.0 + 2.0 * self.delta) ** self.n)
+        with np.errstate(over="ignore"):
+            return float(np.float64(1.0 + 2.0 * self.delta) ** self.n)
 
     @property
     def size(self) -> int:

@@ -2,8 +2,8 @@
 
     python -m benchmarks.tkl_tables fourclass airfoil
 
-C, delta and (in regression) epsilon are chosen by 2-fold cross-validation in the training part, as are
-the parameters of the rivals: a Gaussian SVM, a random forest and, where it is installed, XGBoost.
+C, delta and (in regression) epsilon are chosen by 2-fold cross-validation in the training part, as
+are the parameters of the rivals: a Gaussian SVM, a random forest and, where installed, XGBoost.
 Regression targets are standardised for training; errors are in the units of the data, those of
 california after division by its range, which gives figures of the printed size.
 """
@@ -19,8 +19,8 @@ from benchmarks.data import load, unit_range
 from benchmarks.report import markdown, write
 from kernelfit import KernelSVCCV, KernelSVRCV, TKLClassifierCV, TKLRegressorCV
 
-# What Tables 3 and 4 of the paper print for TKL, random forest and XGBoost: percent correct, or mean
-# squared error. None: the set is not in the paper's tables.
+# What Tables 3 and 4 of the paper print for TKL, random forest and XGBoost: percent correct, or
+# mean squared error. None: the set is not in the paper's tables.
 PAPER = {
     "abalone": (84.61, 84.11, 82.69),
     "transfusion": (77.84, 75.00, 73.92),

@@ -24,10 +24,11 @@ import numpy as np
 from kernelfit.families.features import FeatureBasis, FeatureResponse
 from kernelfit.families.tessellated import BoxResponse, TessellatedBasis
 from kernelfit.kernels.monomials import Array, IntArray
+from kernelfit.kernels.tessellated import mirror
 
 Basis = TessellatedBasis | FeatureBasis
 Response = BoxResponse | FeatureResponse
-_ROWS = 256  # rows of a symmetric matrix computed before they are mirrored
+_ROWS = 128  # rows of a symmetric matrix computed before they are mirrored
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,9 @@ class PositiveMatrixFamily:
         return self.response(beta, support).matrix(beta[support])
 
 
-def symmetric_gram(basis: Basis, functions: Any, out: Array | None = None) -> Array:
+def symmetric_gram(
+    basis: Basis, functions: Any, out: Array | None = None, update: Array | None = None
+) -> Array:
     """Return the Gram matrix of the points, each pair computed once.
 
     Parameters
@@ -157,6 +160,8 @@ def symmetric_gram(basis: Basis, functions: Any, out: Array | None = None) -> Ar
         Of the basis at the points.
     out : ndarray of shape (m, m), default=None
         Where to write it; a new float64 array when None.
+    update : ndarray of shape (m, j), default=None
+        L, to add L L'.
 
     Returns
     -------
@@ -167,7 +172,9 @@ def symmetric_gram(basis: Basis, functions: Any, out: Array | None = None) -> Ar
     for first in range(0, m, _ROWS):
         last = min(first + _ROWS, m)
         basis.fill(functions.take(slice(first, last)), functions, first, out[first:last])
-        out[last:, first:last] = out[first:last, last:].T
+        if update is not None:
+            out[first:last, first:] += update[first:last] @ update[first:].T
+        mirror(out, first, last)
     return out
 
 

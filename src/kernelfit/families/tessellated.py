@@ -36,7 +36,7 @@ from kernelfit.kernels.tessellated import (
     moment_rows,
 )
 
-_MOMENT_BYTES = 2**24  # of moments held at a time when D is computed
+_MOMENT_BYTES = 2**21  # of moments held at a time: they stay near the processor
 
 
 @dataclass(frozen=True)
@@ -254,11 +254,12 @@ class TessellatedBasis:
         delta, gamma = self._monomials.T
         groups, start = [], 0
         place = np.zeros((len(self._z_powers), len(delta)), dtype=np.intp)
-        for e in range(self.degree + 1):
-            members = np.flatnonzero(x_degree == e)
-            count = int(np.count_nonzero(degrees <= max(top - e, 0)))
+        # Without z there is one moment, and one group will do.
+        for e in range(self.z_degree + 1):
+            members = np.flatnonzero((x_degree == e) | (top == 0))
+            count = int(np.count_nonzero(degrees <= top - e))
             groups.append((count, members))
-            columns = np.flatnonzero(x_degree[delta] == e)
+            columns = np.flatnonzero(np.isin(delta, members))
             rank = np.searchsorted(members, delta[columns])
             place[:, columns] = start + table[:, gamma[columns]] * len(members) + rank
             start += count * len(members)
@@ -285,10 +286,12 @@ class TessellatedBasis:
         XT, tailsT = np.ascontiguousarray(X.T), np.ascontiguousarray(self._tails(X).T)
         m, s, n_moments = len(rows), len(X), len(steps)
         both = np.empty((m, sum(count * len(members) for count, members in groups)))
-        size = max(1, _MOMENT_BYTES // (8 * max(1, s) * n_moments))
+        size = min(m, max(1, _MOMENT_BYTES // (8 * max(1, s) * n_moments)))
+        room = np.empty(n_moments * size * s)
         for first in range(0, m, size):
             part = slice(first, min(first + size, m))
-            T = np.empty((n_moments, part.stop - first, s))
+            shape = (n_moments, part.stop - first, s)
+            T = room[: n_moments * shape[1] * s].reshape(shape)
             moment_rows(rows[part], tails[part], XT, tailsT, steps, self.upper, T)
             start = 0
             for count, members in groups:

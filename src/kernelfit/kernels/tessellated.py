@@ -171,6 +171,22 @@ def fill_quadratic(
 
 
 @njit(cache=True, nogil=True)
+def mirror(K: Array, first: int, last: int) -> None:
+    """Copy the part of rows first .. last right of the diagonal block to the columns below it.
+
+    Tiles are small enough for both sides to stay in the first-level cache.
+    """
+    for left in range(last, K.shape[0], 32):
+        right = min(left + 32, K.shape[0])
+        for top in range(first, last, 32):
+            bottom = min(top + 32, last)
+            for j in range(left, right):
+                target = K[j]
+                for i in range(top, bottom):
+                    target[i] = K[i, j]
+
+
+@njit(cache=True, nogil=True)
 def power_mean(p: float, b: float, e: int) -> float:
     """Return E[t^e] for t uniform on [p, b], without the cancellation of b^(e+1) - p^(e+1)."""
     total, power = 1.0, 1.0

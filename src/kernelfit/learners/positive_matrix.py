@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelfit.families.positive_matrix import PositiveMatrixFamily, diagonal
+from kernelfit.families.positive_matrix import PositiveMatrixFamily, diagonal, symmetric_gram
 from kernelfit.kernels.monomials import Array, IntArray
 from kernelfit.solvers.certificate import duality_gap
 from kernelfit.solvers.frank_wolfe import frank_wolfe
@@ -32,7 +32,6 @@ SOLVERS: dict[str, Callable[..., SaddleResult]] = {
     "apd": accelerated_primal_dual,
     "hybrid": hybrid,
 }
-_ROWS = 512  # rows of a low-rank update computed at a time
 _MACHINE_ROUNDS = 1000
 _SWEEPS = 5  # over machines that are coupled
 
@@ -109,7 +108,6 @@ class KernelMachines:
     ) -> FloatArray:
         """Return the dual solutions for the factor U; see `kernelfit.solvers.saddle`."""
         functions = self.family.functions(U)
-        shared = None if self._buffer is None else self.family.gram(U, self._buffer)
         centre = np.zeros_like(self.p) if start is None else start
         beta = centre.copy()
         sweeps = 1 if update is None or len(beta) == 1 else _SWEEPS
@@ -123,7 +121,7 @@ class KernelMachines:
                     moved -= L.T @ (beta[t] - centre[t])
                     p = p + L @ (L.T @ centre[t] - moved)
                 beta[t] = solve_svm_dual(
-                    self._gram(functions, shared, L),
+                    self._gram(functions, L),
                     p,
                     self.lower[t],
                     self.upper[t],
@@ -138,16 +136,11 @@ class KernelMachines:
                     moved += L.T @ (beta[t] - centre[t])
         return beta
 
-    def _gram(self, functions: Any, shared: Array | None, L: Array | None) -> DenseGram | RowGram:
+    def _gram(self, functions: Any, L: Array | None) -> DenseGram | RowGram:
         """Return K + L L', as a matrix or by rows."""
         basis = self.family.basis
-        if shared is not None:
-            if L is None:
-                return DenseGram(shared)
-            matrix = shared.copy() if len(self.p) > 1 else shared
-            for first in range(0, self._m, _ROWS):
-                matrix[first : first + _ROWS] += L[first : first + _ROWS] @ L.T
-            return DenseGram(matrix)
+        if self._buffer is not None:
+            return DenseGram(symmetric_gram(basis, functions, self._buffer, L))
 
         diag = diagonal(basis, functions)
         if L is not None:

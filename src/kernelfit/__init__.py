@@ -9,30 +9,45 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kernelfit.estimators.cds import CDSClustering, CDSKClustering
+    from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
     from kernelfit.estimators.kernel_kmeans import KernelKMeans
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
+    from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
+    from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "CDSClustering",
     "CDSKClustering",
+    "GPKClassifier",
+    "GPKRegressor",
     "KernelKMeans",
     "KernelSVC",
     "KernelSVCCV",
     "KernelSVR",
     "KernelSVRCV",
+    "TKLClassifier",
+    "TKLClassifierCV",
+    "TKLRegressor",
+    "TKLRegressorCV",
 ]
 
 _HOME = {
     "CDSClustering": "kernelfit.estimators.cds",
     "CDSKClustering": "kernelfit.estimators.cds",
+    "GPKClassifier": "kernelfit.estimators.gpk",
+    "GPKRegressor": "kernelfit.estimators.gpk",
     "KernelKMeans": "kernelfit.estimators.kernel_kmeans",
     "KernelSVC": "kernelfit.estimators.svm",
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",
     "KernelSVRCV": "kernelfit.selection.svm_cv",
+    "TKLClassifier": "kernelfit.estimators.tkl",
+    "TKLClassifierCV": "kernelfit.selection.tkl_cv",
+    "TKLRegressor": "kernelfit.estimators.tkl",
+    "TKLRegressorCV": "kernelfit.selection.tkl_cv",
 }
 
 

@@ -195,7 +195,8 @@ class KernelSVC(ClassifierMixin, BaseKernelMachine):
 
     def _fit(self, X, y, weight, previous):
         labels, self.class_weight_ = self._encode(y, weight)
-        n_classes, one_vs_one = len(self.classes_), self.multi_class == "ovo"
+        self._scheme = self.multi_class  # of the fit, whatever the parameter is later
+        n_classes, one_vs_one = len(self.classes_), self._scheme == "ovo"
         self._train(
             X,
             weight,
@@ -211,7 +212,6 @@ class KernelSVC(ClassifierMixin, BaseKernelMachine):
     def _encode(self, y, weight):
         """Set `classes_`; return the class index of every row and the factor of C by class."""
         check_classification_targets(y)
-        self._scheme = self.multi_class  # of the fit, whatever the parameter is later
         self.classes_, labels = np.unique(y, return_inverse=True)
         n_classes = len(self.classes_)
         if n_classes < 2:

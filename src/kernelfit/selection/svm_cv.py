@@ -399,6 +399,7 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
     def _fold(self, y, weight, train):
         machine = self._machine()
         labels, factors = machine._encode(y[train], weight[train])
+        machine._scheme = self.multi_class
         n_classes, one_vs_one = len(machine.classes_), self.multi_class == "ovo"
         problems = list(decompose(labels, n_classes, one_vs_one))
 

@@ -1,0 +1,161 @@
+r"""The basis of a finite feature map, :math:`k(x, y) = Z(x)^\top P\, Z(y)`.
+
+With the monomials of degree at most d this is the generalised polynomial kernel (GPK) of [1]_.
+
+References
+----------
+.. [1] A. Talitckii, B. Colbert, M. M. Peet, "Efficient convex algorithms for universal kernel
+   learning", Journal of Machine Learning Research 25 (2024).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from kernelfit.kernels.monomials import Array, IntArray, exponents, monomials, ordered_product
+from kernelfit.kernels.tessellated import fill_constant
+
+
+class FeatureMap(Protocol):
+    """A finite feature map: two methods are all that a family of kernels needs.
+
+    Examples
+    --------
+    The trigonometric kernels of one period on the unit interval:
+
+    >>> import numpy as np
+    >>> from kernelfit.families.features import FeatureBasis
+    >>> class Trigonometric:
+    ...     def size(self, n_features):
+    ...         return 1 + 2 * n_features
+    ...
+    ...     def features(self, X):
+    ...         angle = 2 * np.pi * X
+    ...         return np.hstack([np.ones((len(X), 1)), np.cos(angle), np.sin(angle)])
+    >>> basis = FeatureBasis(2, Trigonometric())
+    >>> basis.size
+    5
+    """
+
+    def size(self, n_features: int) -> int:
+        """Return the number of features made of `n_features` inputs."""
+
+    def features(self, X: Array) -> Array:
+        """Return the features of the rows of X, of shape (m, size), each from its row alone."""
+
+
+@dataclass(frozen=True)
+class Monomials:
+    """The feature map of all monomials up to a degree.
+
+    Parameters
+    ----------
+    degree : int
+    """
+
+    degree: int
+
+    def size(self, n_features: int) -> int:
+        """Return the number of monomials."""
+        return len(exponents(n_features, self.degree))
+
+    def features(self, X: Array) -> Array:
+        """Return the monomials of the rows of X."""
+        return monomials(X, exponents(X.shape[1], self.degree))
+
+
+@dataclass(frozen=True)
+class FeatureFunctions:
+    """The values Z(x)'U of a factor at some points, of shape (m, r)."""
+
+    F: Array
+
+    def __len__(self) -> int:
+        return len(self.F)
+
+    def take(self, rows: IntArray | slice) -> "FeatureFunctions":
+        """Return the values at some of the points."""
+        return FeatureFunctions(self.F[rows])
+
+    @cached_property
+    def columns(self) -> Array:
+        """The values with the points in columns."""
+        return np.ascontiguousarray(self.F.T)
+
+
+@dataclass(frozen=True)
+class FeatureBasis:
+    """The kernels of a finite feature map.
+
+    Parameters
+    ----------
+    n : int
+        Number of inputs.
+    feature_map : FeatureMap
+    """
+
+    n: int
+    feature_map: FeatureMap
+
+    volume = 1.0  # the unit of the kernel values
+
+    @property
+    def size(self) -> int:
+        """The order n_P of the matrix P."""
+        return self.feature_map.size(self.n)
+
+    def functions(self, X: Array, U: Array) -> FeatureFunctions:
+        """Return the functions of a factor U, of shape (n_P, r), at some points."""
+        return FeatureFunctions(ordered_product(self._features(X), np.ascontiguousarray(U)))
+
+    def fill(
+        self, rows: FeatureFunctions, columns: FeatureFunctions, start: int, out: Array
+    ) -> None:
+        """Write the kernel between points, from the column `start` on, into out."""
+        F, FT = rows.F, columns.columns
+        none, noneT = np.empty((len(F), 0)), np.empty((0, FT.shape[1]))
+        # Halves are exact: 1/2 f(x) f(y) + f(x) 1/2 f(y) is the rounded product.
+        fill_constant(none, none, 0.5 * F, F, noneT, noneT, 0.5 * FT, FT, start, out)
+
+    def identity_diagonal(self, X: Array) -> Array:
+        """Return k(x, x) for P = I."""
+        return np.asarray((self._features(X) ** 2).sum(axis=1))
+
+    def response(self, rows: Array, X: Array, beta: Array) -> "FeatureResponse":
+        """Return how the decision values at the rows depend on P, for the dual solution beta."""
+        return FeatureResponse(self._features(rows), beta @ self._features(X))
+
+    def _features(self, X: Array) -> Array:
+        return np.ascontiguousarray(self.feature_map.features(X), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class FeatureResponse:
+    """The matrices W_i = (z_i t' + t z_i') / 2 with (K_P beta)_i = <W_i, P>.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (m, n_P)
+    total : ndarray of shape (n_P,)
+        The sum t of beta times features.
+    """
+
+    Z: Array
+    total: Array
+
+    def matrix(self, weight: Array) -> Array:
+        """Return sum_i weight_i W_i, which is D(beta) = t t' for weight = beta."""
+        W = np.outer(weight @ self.Z, self.total)
+        return 0.5 * (W + W.T)
+
+    def mix(self, other: "FeatureResponse", t: float) -> "FeatureResponse":
+        """Return the response to (1 - t) beta + t other_beta."""
+        return FeatureResponse(self.Z, (1.0 - t) * self.total + t * other.total)
+
+    def contract(self, left: Array, right: Array) -> Array:
+        """Return left'W_i right at every point, of shape (m, a, b)."""
+        a, b = self.Z @ left, self.Z @ right
+        one = a[:, :, None] * (self.total @ right)
+        return np.asarray(0.5 * (one + (self.total @ left)[:, None] * b[:, None, :]))

@@ -1,0 +1,441 @@
+r"""The tessellated basis: integrals over boxes whose corners are the data.
+
+.. math::
+
+    k(x, y) = \frac{1}{(b-a)^n} \int_{[a,b]^n} N(z, x)^\top P\, N(z, y)\, dz, \qquad
+    N(z, x) = \begin{bmatrix} Z(z, x)\, 1(z \ge x) \\ Z(z, x)\, (1 - 1(z \ge x)) \end{bmatrix}
+
+(Eqs. (11) and (12) of [1]_ up to the factor), with :math:`[a, b] = [-\delta, 1 + \delta]` and Z the
+monomials of degree at most d in x alone (``variables="x"``) or in x and z together ("xz").
+
+Symbols: a monomial of Z is ``x^delta z^gamma``; there are q of them, ``n_P = 2 q`` in all, of which
+n_x have different delta and n_z different gamma. For a column u = (u1, u2) of a factor U, P = U U',
+and ``f = u2'Z``, ``g = (u1 - u2)'Z``, the kernel of u u' is a sum of integrals over four boxes,
+
+    g(x) g(y) over [max(x, y), b]  +  g(x) f(y) over [x, b]  +  f(x) g(y) over [y, b]  +  f(x) f(y)
+
+of which the last three are separable: H(x)'F(y) + F(x)'H(y), with F the n_z coefficients of f as a
+polynomial in z. The first is left to :mod:`kernelfit.kernels.tessellated`.
+
+References
+----------
+.. [1] A. Talitckii, B. Colbert, M. M. Peet, "Efficient convex algorithms for universal kernel
+   learning", Journal of Machine Learning Research 25 (2024).
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from kernelfit.kernels.monomials import Array, IntArray, exponents, monomials, ordered_product
+from kernelfit.kernels.tessellated import (
+    fill_constant,
+    fill_linear,
+    fill_quadratic,
+    moment_rows,
+)
+
+_MOMENT_BYTES = 2**21  # of moments held at a time: they stay near the processor
+
+
+@dataclass(frozen=True)
+class BoxFunctions:
+    """The functions of a factor U at some points; see the module's head.
+
+    Attributes
+    ----------
+    X, tails : ndarray of shape (m, n)
+        The points, and what is left of the box above them in each coordinate.
+    g : ndarray of shape (m, r)
+        The part of g that is constant in z.
+    slope : ndarray of shape (m, r, n)
+        Its linear part, for degree 2; of shape (r, n) for degree 1.
+    Q : ndarray of shape (r, n, n)
+        Its quadratic part.
+    H, F : ndarray of shape (m, r * n_z)
+    """
+
+    X: Array
+    tails: Array
+    g: Array
+    slope: Array
+    Q: Array
+    H: Array
+    F: Array
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def take(self, rows: IntArray | slice) -> "BoxFunctions":
+        """Return the functions at some of the points."""
+        return replace(
+            self,
+            X=self.X[rows],
+            tails=self.tails[rows],
+            g=self.g[rows],
+            slope=self.slope[rows] if self.slope.ndim == 3 else self.slope,
+            H=self.H[rows],
+            F=self.F[rows],
+        )
+
+    @cached_property
+    def columns(self) -> tuple[Array, ...]:
+        """X, tails, g, H and F with the points in columns."""
+        arrays = (self.X, self.tails, self.g, self.H, self.F)
+        return tuple(np.ascontiguousarray(array.T) for array in arrays)
+
+    @cached_property
+    def slope_columns(self) -> Array:
+        """The slopes of degree 2 with the points in columns."""
+        return np.ascontiguousarray(np.moveaxis(self.slope, 0, -1))
+
+
+@dataclass(frozen=True)
+class TessellatedBasis:
+    """The tessellated basis on the unit cube.
+
+    Parameters
+    ----------
+    n : int
+        Number of features.
+    degree : int
+        Of the monomials; at most 2 for "xz".
+    delta : float
+        How far the box extends beyond the unit cube; points outside are moved to it.
+    variables : {"x", "xz"}
+        What the monomials are made of.
+    """
+
+    n: int
+    degree: int
+    delta: float
+    variables: str
+
+    @property
+    def upper(self) -> float:
+        """The upper end b of every side of the box."""
+        return 1.0 + self.delta
+
+    @property
+    def volume(self) -> float:
+        """The volume of the box, the unit in which the integrals are measured."""
+        with np.errstate(over="ignore"):
+            return float(np.float64(1.0 + 2.0 * self.delta) ** self.n)
+
+    @property
+    def size(self) -> int:
+        """The order n_P of the matrix P."""
+        return 2 * len(self._monomials)
+
+    @property
+    def z_degree(self) -> int:
+        """The largest degree of a monomial in z."""
+        return self.degree if self.variables == "xz" else 0
+
+    @cached_property
+    def _x_powers(self) -> IntArray:
+        return exponents(self.n, self.degree)
+
+    @cached_property
+    def _z_powers(self) -> IntArray:
+        return exponents(self.n, self.z_degree)
+
+    @cached_property
+    def _monomials(self) -> IntArray:
+        """For each monomial of Z the indices of its delta and gamma."""
+        pairs = [
+            (i, k)
+            for k, gamma in enumerate(self._z_powers)
+            for i, delta in enumerate(self._x_powers)
+            if delta.sum() + gamma.sum() <= self.degree
+        ]
+        return np.array(pairs, dtype=np.intp)
+
+    @cached_property
+    def _moments(self) -> tuple[IntArray, IntArray, IntArray]:
+        """How moments are computed, their degrees, and which moment two z-monomials make."""
+        powers = exponents(self.n, 2 * self.z_degree)
+        index = {tuple(power): i for i, power in enumerate(powers)}
+        steps = np.zeros((len(powers), 3), dtype=np.intp)
+        for i, power in enumerate(powers[1:], start=1):
+            k = int(np.flatnonzero(power)[-1])
+            steps[i] = index[(*power[:k], 0, *power[k + 1 :])], k, power[k]
+        gammas = self._z_powers
+        table = [[index[tuple(gamma + other)] for other in gammas] for gamma in gammas]
+        return steps, powers.sum(axis=1), np.array(table, dtype=np.intp)
+
+    def clip(self, X: Array) -> Array:
+        """Return the points of the box closest to those given."""
+        return np.ascontiguousarray(np.clip(X, -self.delta, self.upper))
+
+    def functions(self, X: Array, U: Array) -> BoxFunctions:
+        """Return the functions of a factor at some points.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n)
+        U : ndarray of shape (n_P, r)
+
+        Returns
+        -------
+        BoxFunctions
+        """
+        X = self.clip(X)
+        m, r, n_z = len(X), U.shape[1], len(self._z_powers)
+        q = len(self._monomials)
+        delta, gamma = self._monomials.T
+        # As polynomials in z, f and g have n_z coefficients that are polynomials in x.
+        coefficients = np.zeros((2, len(self._x_powers), r, n_z))
+        coefficients[0, delta, :, gamma] = U[q:]
+        coefficients[1, delta, :, gamma] = U[:q] - U[q:]
+        Z = monomials(X, self._x_powers)
+        F, G = (ordered_product(Z, c.reshape(len(c), -1)).reshape(m, r, n_z) for c in coefficients)
+
+        above, everywhere = self._point_moments(X), self._box_moments
+        table = self._moments[2]
+        H = np.zeros((m, r, n_z))
+        for k in range(n_z):
+            H += G[:, :, k, None] * above[:, None, table[k]]
+            H += 0.5 * F[:, :, k, None] * everywhere[table[k]]
+
+        n = self.n if self.z_degree else 0
+        slope, Q = G[:, :, 1 : 1 + n], np.zeros((r, n, n))
+        if self.z_degree == 1:
+            slope = coefficients[1, 0, :, 1:]
+        elif self.z_degree == 2:
+            for k in range(1 + n, n_z):
+                i, j = np.repeat(np.arange(n), self._z_powers[k])
+                Q[:, i, j] = Q[:, j, i] = coefficients[1, 0, :, k] * (1.0 if i == j else 0.5)
+        return BoxFunctions(
+            X=X,
+            tails=self._tails(X),
+            g=np.ascontiguousarray(G[:, :, 0]),
+            slope=np.ascontiguousarray(slope),
+            Q=Q,
+            H=H.reshape(m, -1),
+            F=F.reshape(m, -1),
+        )
+
+    def fill(self, rows: BoxFunctions, columns: BoxFunctions, start: int, out: Array) -> None:
+        """Write the kernel between points, from the column `start` on, into out."""
+        XT, tailsT, gT, HT, FT = columns.columns
+        if self.z_degree == 0:
+            fill_constant(rows.tails, rows.g, rows.H, rows.F, tailsT, gT, HT, FT, start, out)
+        elif self.z_degree == 1:
+            fill_linear(
+                rows.X, rows.tails, rows.g, rows.slope, rows.H, rows.F,
+                XT, tailsT, gT, HT, FT, self.upper, start, out,
+            )  # fmt: skip
+        else:
+            fill_quadratic(
+                rows.X, rows.tails, rows.g, rows.slope, rows.Q, rows.H, rows.F,
+                XT, tailsT, gT, columns.slope_columns, HT, FT, self.upper, start, out,
+            )  # fmt: skip
+
+    def identity_diagonal(self, X: Array) -> Array:
+        """Return k(x, x) for P = I, the mean of Z(z, x)'Z(z, x) over the box."""
+        X = self.clip(X)
+        delta, gamma = self._monomials.T
+        squares = monomials(X, 2 * self._x_powers)[:, delta]
+        same = np.diagonal(self._moments[2])[gamma]
+        return np.asarray(squares @ self._box_moments[same])
+
+    @cached_property
+    def _pair_moments(self) -> tuple[list[tuple[int, IntArray]], IntArray]:
+        """Which moments are needed with which monomials of the second point, and where they are.
+
+        For monomials of degree e in the second point the moments are needed up to degree 2d - e in
+        z. The table says where those of a gamma (rows) with a monomial of Z (columns) are found.
+        """
+        _, degrees, table = self._moments
+        x_degree = self._x_powers.sum(axis=1)
+        top = 2 * self.z_degree
+        delta, gamma = self._monomials.T
+        groups, start = [], 0
+        place = np.zeros((len(self._z_powers), len(delta)), dtype=np.intp)
+        # Without z there is one moment, and one group will do.
+        for e in range(self.z_degree + 1):
+            members = np.flatnonzero((x_degree == e) | (top == 0))
+            count = int(np.count_nonzero(degrees <= top - e))
+            groups.append((count, members))
+            columns = np.flatnonzero(np.isin(delta, members))
+            rank = np.searchsorted(members, delta[columns])
+            place[:, columns] = start + table[:, gamma[columns]] * len(members) + rank
+            start += count * len(members)
+        return groups, place
+
+    def response(self, rows: Array, X: Array, beta: Array) -> "BoxResponse":
+        """Return how the decision values at the rows depend on P, for the dual solution beta.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (m, n)
+        X : ndarray of shape (s, n)
+        beta : ndarray of shape (s,)
+
+        Returns
+        -------
+        BoxResponse
+        """
+        rows, X = self.clip(rows), self.clip(X)
+        B = beta[:, None] * monomials(X, self._x_powers)
+        groups, _ = self._pair_moments
+        steps = self._moments[0]
+        tails = self._tails(rows)
+        XT, tailsT = np.ascontiguousarray(X.T), np.ascontiguousarray(self._tails(X).T)
+        m, s, n_moments = len(rows), len(X), len(steps)
+        both = np.empty((m, sum(count * len(members) for count, members in groups)))
+        size = min(m, max(1, _MOMENT_BYTES // (8 * max(1, s) * n_moments)))
+        room = np.empty(n_moments * size * s)
+        for first in range(0, m, size):
+            part = slice(first, min(first + size, m))
+            shape = (n_moments, part.stop - first, s)
+            T = room[: n_moments * shape[1] * s].reshape(shape)
+            moment_rows(rows[part], tails[part], XT, tailsT, steps, self.upper, T)
+            start = 0
+            for count, members in groups:
+                product = np.moveaxis(T[:count] @ B[:, members], 0, 1)
+                stop = start + count * len(members)
+                both[part, start:stop] = product.reshape(len(product), -1)
+                start = stop
+        return BoxResponse(
+            basis=self,
+            Z=monomials(rows, self._x_powers),
+            both=both,
+            first=self._point_moments(rows),
+            second=B.T @ self._point_moments(X),
+            total=B.sum(axis=0),
+        )
+
+    def _tails(self, X: Array) -> Array:
+        return np.clip((self.upper - X) / (1.0 + 2.0 * self.delta), 0.0, 1.0)
+
+    def _point_moments(self, X: Array) -> Array:
+        """Return the moments on the boxes [x, b], one row a point."""
+        steps = self._moments[0]
+        out = np.ones((len(X), len(steps)))
+        for tail in self._tails(X).T:
+            out[:, 0] *= tail
+        for zeta, (parent, k, e) in enumerate(steps[1:], start=1):
+            total = np.ones(len(X))  # as in kernelfit.kernels.tessellated.power_mean
+            for power in range(1, e + 1):
+                total = total * X[:, k] + self.upper**power
+            out[:, zeta] = out[:, parent] * total / (e + 1.0)
+        return out
+
+    @cached_property
+    def _box_moments(self) -> Array:
+        """The moments on the whole box."""
+        return np.asarray(self._point_moments(np.full((1, self.n), -self.delta))[0])
+
+
+@dataclass(frozen=True)
+class BoxResponse:
+    """The matrices W_i with (K_P beta)_i = <W_i, P>, in compact form.
+
+    Row (delta, gamma) and column (delta', gamma') of W_i is x_i^delta times a sum over the second
+    point of beta_j x_j^delta' times the moment gamma + gamma' of a box.
+
+    Attributes
+    ----------
+    basis : TessellatedBasis
+    Z : ndarray of shape (m, n_x)
+        The monomials of the first point.
+    both : ndarray of shape (m, :)
+        Sums over the boxes above both points.
+    first : ndarray of shape (m, n_moments)
+        Moments of the boxes above the first point.
+    second : ndarray of shape (n_x, n_moments)
+        Sums over the boxes above the second point.
+    total : ndarray of shape (n_x,)
+        Sums of beta times monomial.
+    """
+
+    basis: TessellatedBasis
+    Z: Array
+    both: Array
+    first: Array
+    second: Array
+    total: Array
+
+    def matrix(self, weight: Array) -> Array:
+        """Return sum_i weight_i W_i, which is D(beta) for weight = beta.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (m,)
+
+        Returns
+        -------
+        ndarray of shape (n_P, n_P)
+        """
+        basis = self.basis
+        delta, gamma = basis._monomials.T
+        table, place = basis._moments[2], basis._pair_moments[1]
+        zeta = table[np.ix_(gamma, gamma)]
+        A = weight[:, None] * self.Z
+        own = A.sum(axis=0)
+        both = (A.T @ self.both)[delta[:, None], place[gamma]]
+        first = (A.T @ self.first)[delta[:, None], zeta] * self.total[delta]
+        second = own[delta, None] * self.second[delta, zeta]
+        box = np.outer(own[delta], self.total[delta]) * basis._box_moments[zeta]
+        W = np.block([[both, first - both], [second - both, box - first - second + both]])
+        return np.asarray(0.5 * (W + W.T))
+
+    def mix(self, other: "BoxResponse", t: float) -> "BoxResponse":
+        """Return the response to (1 - t) beta + t other_beta."""
+        return replace(
+            self,
+            both=(1.0 - t) * self.both + t * other.both,
+            second=(1.0 - t) * self.second + t * other.second,
+            total=(1.0 - t) * self.total + t * other.total,
+        )
+
+    def contract(self, left: Array, right: Array) -> Array:
+        """Return left'W_i right for symmetric W_i, at every point.
+
+        Parameters
+        ----------
+        left : ndarray of shape (n_P, a)
+        right : ndarray of shape (n_P, b)
+
+        Returns
+        -------
+        ndarray of shape (m, a, b)
+        """
+        basis = self.basis
+        q, n_z = len(basis._monomials), len(basis._z_powers)
+        delta, gamma = basis._monomials.T
+        table, place = basis._moments[2][:, gamma], basis._pair_moments[1]
+        m, a, b = len(self.Z), left.shape[1], right.shape[1]
+        sides = np.hstack([left, right])
+        # The first point's polynomials in x for every gamma, above the point and elsewhere.
+        coefficients = np.zeros((len(basis._x_powers), 2, n_z, a + b))
+        coefficients[delta, 0, gamma] = sides[:q]
+        coefficients[delta, 1, gamma] = sides[q:]
+        own = (self.Z @ coefficients.reshape(len(coefficients), -1)).reshape(m, 2, n_z, a + b)
+        second = self.second[delta, table]
+        box = self.total[delta] * basis._box_moments[table]
+        above, elsewhere = sides[:q], sides[q:]
+        out = np.empty((m, a, b))
+        size = max(1, _MOMENT_BYTES // (8 * n_z * max(q, 2 * (a + b))))
+        for start in range(0, m, size):
+            part = slice(start, start + size)
+            both = self.both[part][:, place]
+            first = self.first[part][:, table] * self.total[delta]
+            other = np.stack(
+                [
+                    both @ (above - elsewhere) + first @ elsewhere,
+                    both @ (elsewhere - above)
+                    + (second @ above + (box - second) @ elsewhere)
+                    - first @ elsewhere,
+                ],
+                axis=1,
+            )
+            mine = own[part].reshape(len(both), 2 * n_z, -1)
+            other = other.reshape(len(both), 2 * n_z, -1)
+            half = np.swapaxes(mine[:, :, :a], 1, 2) @ other[:, :, a:]
+            half += np.swapaxes(other[:, :, :a], 1, 2) @ mine[:, :, a:]
+            out[part] = 0.5 * half
+        return out

@@ -1,0 +1,82 @@
+"""Monomials of several variables, and sums of them evaluated in a fixed order."""
+
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+IntArray = NDArray[np.intp]
+
+
+def exponents(n: int, degree: int) -> IntArray:
+    """Return the exponents of all monomials in n variables up to a degree, the lowest first.
+
+    Parameters
+    ----------
+    n, degree : int
+
+    Returns
+    -------
+    ndarray of shape (binom(n + degree, degree), n)
+
+    Examples
+    --------
+    >>> from kernelfit.kernels.monomials import exponents
+    >>> exponents(2, 2).tolist()
+    [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]]
+    """
+    table = [
+        np.bincount(np.array(variables, dtype=np.intp), minlength=n)
+        for total in range(degree + 1)
+        for variables in combinations_with_replacement(range(n), total)
+    ]
+    return np.array(table, dtype=np.intp).reshape(len(table), n)
+
+
+def monomials(X: Array, powers: IntArray) -> Array:
+    """Evaluate monomials at the rows of X.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+    powers : ndarray of shape (q, n)
+        Their exponents.
+
+    Returns
+    -------
+    ndarray of shape (m, q)
+    """
+    Z = np.ones((X.shape[0], len(powers)))
+    for column, power in zip(Z.T, powers, strict=True):
+        for k in np.flatnonzero(power):
+            for _ in range(power[k]):
+                column *= X[:, k]
+    return Z
+
+
+@njit(cache=True, nogil=True)
+def ordered_product(A: Array, B: Array) -> Array:
+    """Return A @ B, every entry summed from first to last term.
+
+    A row of the result depends on that row of A alone, bit for bit, whatever the other rows are;
+    the blocked products of a BLAS do not promise that.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, q)
+    B : ndarray of shape (q, r)
+
+    Returns
+    -------
+    ndarray of shape (m, r)
+    """
+    out = np.zeros((A.shape[0], B.shape[1]))
+    for i in range(A.shape[0]):
+        for k in range(A.shape[1]):
+            factor, row = A[i, k], B[k]
+            for j in range(B.shape[1]):
+                out[i, j] += factor * row[j]
+    return out

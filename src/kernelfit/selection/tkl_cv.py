@@ -1,0 +1,477 @@
+"""Tessellated kernel learning with its parameters chosen by cross-validation."""
+
+import time
+import warnings
+from itertools import product
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
+from kernelfit.learners.positive_matrix import SOLVERS
+from kernelfit.selection.scoring import FoldScorer
+from kernelfit.selection.svm_cv import _positive
+from kernelfit.utils.progress import show_progress
+from kernelfit.utils.validation import check_weights
+
+_CS, _DELTAS, _EPSILONS = (0.1, 1.0, 10.0, 100.0), (0.1, 0.5, 2.0), (0.1,)
+
+
+class _TKLSearch(BaseEstimator):
+    """What the two estimators share: the search."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "Cs": ["array-like", None],
+        "deltas": ["array-like", None],
+        "cv": ["cv_object"],
+        "scoring": [str, callable, None],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "basis": [StrOptions({"x", "xz"})],
+        "normalize": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "solver": [StrOptions(set(SOLVERS))],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "search_tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def fit(self, X, y, sample_weight=None):
+        """Search the grid and train the best machine on all of the data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training points.
+        y : array-like of shape (n_samples,)
+            Class labels, or targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, in training and in the scores; ones when None.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Where fit raises or is interrupted, it is left as it was.
+        """
+        self._validate_params()
+        machine = self._machine(tol=self.tol)
+        X, y = machine._check_training_data(X, y)
+        weight = check_weights(sample_weight, len(y))
+        grid = self._grid()
+        Cs, others = np.sort(grid["C"]), [name for name in grid if name != "C"]
+        settings = [
+            dict(zip(others, values, strict=True))
+            for values in product(*(grid[name] for name in others))
+        ]
+        score = FoldScorer(self, X, y, weight, sample_weight is not None)
+        splits = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y))
+        jobs = [
+            delayed(self._path)(X, y, weight, *split, setting, Cs, score)
+            for split in splits
+            for setting in settings
+        ]
+        paths = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+        results = _tabulate(paths, Cs, settings, len(splits))
+        best = int(results["rank_test_score"].argmin())
+        machine.set_params(**results["params"][best])
+        machine.fit(X, y, sample_weight=None if sample_weight is None else weight)
+        unconverged = sum(path[2] for path in paths)
+        if unconverged:
+            warnings.warn(
+                f"{unconverged} kernels in the search of {type(self).__name__} did not reach "
+                f"search_tol={self.search_tol:g} in max_iter={self.max_iter} iterations: their "
+                "scores are rough",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        fitted = {
+            "cv_results_": results,
+            "best_index_": best,
+            "best_params_": results["params"][best],
+            "best_score_": float(results["mean_test_score"][best]),
+            "best_estimator_": machine,
+            "n_splits_": len(splits),
+            "n_iter_": machine.n_iter_,
+            "n_features_in_": machine.n_features_in_,
+        }
+        if hasattr(machine, "feature_names_in_"):
+            fitted["feature_names_in_"] = machine.feature_names_in_
+        if is_classifier(self):
+            fitted["classes_"] = machine.classes_
+        self.__dict__.update(fitted)
+        return self
+
+    def _path(self, X, y, weight, train, test, setting, Cs, score):
+        """Return the scores of all costs, the seconds they took and how many missed the tolerance.
+
+        The solution for one cost is feasible for the next and starts it, kernel included.
+        """
+        began = time.perf_counter()
+        start, machines = None, []
+        for C in Cs:
+            machine = self._machine(tol=self.search_tol, C=C, **setting)
+            start = machine._fit(X[train], y[train], weight[train], start)
+            machines.append(machine)
+        predictions = np.stack([machine.predict(X[test]) for machine in machines], axis=1)
+        scores = score(predictions, lambda: machines, test)
+        seconds = time.perf_counter() - began
+        if self.verbose:
+            show_progress().info(
+                "%s: %d costs in %.2f s, best score %.4g", setting, len(Cs), seconds, scores.max()
+            )
+        missed = sum(int(np.count_nonzero(~np.array(m.converged_))) for m in machines)
+        return scores, seconds, missed
+
+    def predict(self, X):
+        """Predict by the best machine.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def _grid(self):
+        deltas = np.asarray(_DELTAS if self.deltas is None else self.deltas, dtype=np.float64)
+        if deltas.ndim != 1 or not deltas.size or not np.all((deltas >= 0) & np.isfinite(deltas)):
+            raise ValueError(f"expected deltas to be a list of numbers >= 0, got {deltas!r}")
+        return {"C": _positive(_CS if self.Cs is None else self.Cs, "Cs"), "delta": deltas}
+
+    def _common(self):
+        names = (
+            "degree",
+            "basis",
+            "normalize",
+            "fit_intercept",
+            "solver",
+            "max_iter",
+            "cache_size",
+        )
+        return {name: getattr(self, name) for name in names}
+
+
+def _tabulate(paths, Cs, settings, n_splits):
+    """Return the scores as scikit-learn's ``cv_results_``, by setting and then by cost."""
+    scores = np.array([path[0] for path in paths]).reshape(n_splits, -1).T
+    params = [{"C": float(C), **{k: float(v) for k, v in s.items()}} for s in settings for C in Cs]
+    times = np.array([path[1] / len(Cs) for path in paths]).reshape(n_splits, -1)
+    results = {"params": params, "mean_fit_time": np.repeat(times.mean(axis=0), len(Cs))}
+    for name in params[0]:
+        results[f"param_{name}"] = np.ma.MaskedArray([p[name] for p in params], mask=False)
+    for k in range(n_splits):
+        results[f"split{k}_test_score"] = scores[:, k]
+    mean = scores.mean(axis=1)
+    results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=1)
+    results["rank_test_score"] = rankdata(-mean, method="min").astype(np.int32)
+    return results
+
+
+class TKLClassifierCV(ClassifierMixin, _TKLSearch):
+    r"""`TKLClassifier` with C and delta chosen by cross-validation.
+
+    .. math::
+
+        (\hat C, \hat\delta) = \arg\max_{C, \delta}\;
+        \frac1k \sum_{j=1}^k \mathrm{score}_j(C, \delta)
+
+    Each of the k folds is scored by a machine trained on the rest of the data. Machines for growing
+    C start from each other, kernel and dual solution.
+
+    Parameters
+    ----------
+    Cs : array-like, default=None
+        Values of C to try; None means 0.1, 1, 10, 100.
+    deltas : array-like, default=None
+        Values of delta to try; None means 0.1, 0.5, 2.
+    cv : int, splitter or iterable of (train, test), default=2
+        The folds, as in scikit-learn.
+    scoring : str or callable, default=None
+        A scorer of scikit-learn; None means accuracy. Sample weights count in either.
+    degree : int, default=1
+        See `TKLClassifier`.
+    basis : {"x", "xz"}, default="x"
+        See `TKLClassifier`.
+    normalize : bool, default=True
+        See `TKLClassifier`.
+    fit_intercept : bool, default=True
+        See `TKLClassifier`.
+    kernel_sharing : {"separate", "joint"}, default="separate"
+        See `TKLClassifier`.
+    class_weight : dict or "balanced", default=None
+        Factors of C by class; "balanced" refers to the training part of a fold.
+    solver : {"auto", "frank_wolfe", "fully_corrective", "apd", "hybrid"}, default="auto"
+        See `TKLClassifier`.
+    tol : float, default=1e-3
+        The relative gap to reach in the final training.
+    search_tol : float, default=1e-2
+        The relative gap to reach in the search.
+    max_iter : int, default=1000
+        Largest number of iterations for one kernel.
+    cache_size : float, default=1000
+        Memory in MB for the kernel matrix of one job.
+    n_jobs : int, default=None
+        Number of paths worked on at a time, in threads unless a joblib backend is configured.
+    verbose : int, default=0
+        1 reports every path through the logger ``kernelfit``.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen parameters; the first candidate of the best mean score.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its position in `cv_results_`.
+    best_estimator_ : TKLClassifier
+        Trained on all of the data with the chosen parameters, with its certificate.
+    cv_results_ : dict of ndarrays
+        As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
+        of its path.
+    n_splits_ : int
+        Number of folds.
+    n_iter_ : int or ndarray of shape (n_kernels,)
+        Iterations of the best estimator's training.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where all of them are strings.
+
+    See Also
+    --------
+    TKLClassifier : The machine with given parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit import TKLClassifierCV
+    >>> X = np.random.default_rng(0).uniform(size=(200, 2))
+    >>> y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    >>> search = TKLClassifierCV().fit(X, y)
+    >>> sorted(search.best_params_)
+    ['C', 'delta']
+    >>> search.predict([[0.2, 0.2], [0.2, 0.8]])
+    array([False,  True])
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **_TKLSearch._parameter_constraints,
+        "kernel_sharing": [StrOptions({"separate", "joint"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def __init__(
+        self,
+        Cs=None,
+        deltas=None,
+        *,
+        cv=2,
+        scoring=None,
+        degree=1,
+        basis="x",
+        normalize=True,
+        fit_intercept=True,
+        kernel_sharing="separate",
+        class_weight=None,
+        solver="auto",
+        tol=1e-3,
+        search_tol=1e-2,
+        max_iter=1000,
+        cache_size=1000,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.Cs = Cs
+        self.deltas = deltas
+        self.cv = cv
+        self.scoring = scoring
+        self.degree = degree
+        self.basis = basis
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.kernel_sharing = kernel_sharing
+        self.class_weight = class_weight
+        self.solver = solver
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def decision_function(self, X):
+        """Return the decision values of the best machine.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            See `TKLClassifier.decision_function`.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    def _machine(self, **params):
+        return TKLClassifier(
+            kernel_sharing=self.kernel_sharing,
+            class_weight=self.class_weight,
+            **self._common(),
+            **params,
+        )
+
+
+class TKLRegressorCV(RegressorMixin, _TKLSearch):
+    r"""`TKLRegressor` with C, delta and epsilon chosen by cross-validation.
+
+    .. math::
+
+        (\hat C, \hat\delta, \hat\epsilon) = \arg\max_{C, \delta, \epsilon}\;
+        \frac1k \sum_{j=1}^k \mathrm{score}_j(C, \delta, \epsilon)
+
+    Each of the k folds is scored by a machine trained on the rest of the data. Machines for growing
+    C start from each other, kernel and dual solution.
+
+    Parameters
+    ----------
+    Cs : array-like, default=None
+        Values of C to try; None means 0.1, 1, 10, 100.
+    deltas : array-like, default=None
+        Values of delta to try; None means 0.1, 0.5, 2.
+    epsilons : array-like, default=None
+        Values of epsilon to try; None means 0.1.
+    cv : int, splitter or iterable of (train, test), default=2
+        The folds, as in scikit-learn.
+    scoring : str or callable, default=None
+        A scorer of scikit-learn; None means R^2. Sample weights count in either.
+    degree : int, default=1
+        See `TKLRegressor`.
+    basis : {"x", "xz"}, default="x"
+        See `TKLRegressor`.
+    normalize : bool, default=True
+        See `TKLRegressor`.
+    fit_intercept : bool, default=True
+        See `TKLRegressor`.
+    solver : {"auto", "frank_wolfe", "fully_corrective", "apd", "hybrid"}, default="auto"
+        See `TKLRegressor`.
+    tol : float, default=1e-3
+        The relative gap to reach in the final training.
+    search_tol : float, default=1e-2
+        The relative gap to reach in the search.
+    max_iter : int, default=1000
+        Largest number of iterations for one kernel.
+    cache_size : float, default=1000
+        Memory in MB for the kernel matrix of one job.
+    n_jobs : int, default=None
+        Number of paths worked on at a time, in threads unless a joblib backend is configured.
+    verbose : int, default=0
+        1 reports every path through the logger ``kernelfit``.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen parameters; the first candidate of the best mean score.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its position in `cv_results_`.
+    best_estimator_ : TKLRegressor
+        Trained on all of the data with the chosen parameters, with its certificate.
+    cv_results_ : dict of ndarrays
+        As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
+        of its path.
+    n_splits_ : int
+        Number of folds.
+    n_iter_ : int
+        Iterations of the best estimator's training.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where all of them are strings.
+
+    See Also
+    --------
+    TKLRegressor : The machine with given parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit import TKLRegressorCV
+    >>> X = np.random.default_rng(0).uniform(size=(100, 1))
+    >>> y = np.where(X[:, 0] < 0.5, 0.0, 1.0)
+    >>> search = TKLRegressorCV(epsilons=[0.01, 0.1]).fit(X, y)
+    >>> sorted(search.best_params_)
+    ['C', 'delta', 'epsilon']
+    >>> abs(search.predict([[0.2], [0.8]])).round(1)
+    array([0., 1.])
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **_TKLSearch._parameter_constraints,
+        "epsilons": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        Cs=None,
+        deltas=None,
+        epsilons=None,
+        *,
+        cv=2,
+        scoring=None,
+        degree=1,
+        basis="x",
+        normalize=True,
+        fit_intercept=True,
+        solver="auto",
+        tol=1e-3,
+        search_tol=1e-2,
+        max_iter=1000,
+        cache_size=1000,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.Cs = Cs
+        self.deltas = deltas
+        self.epsilons = epsilons
+        self.cv = cv
+        self.scoring = scoring
+        self.degree = degree
+        self.basis = basis
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _machine(self, **params):
+        return TKLRegressor(**self._common(), **params)
+
+    def _grid(self):
+        epsilons = np.asarray(_EPSILONS if self.epsilons is None else self.epsilons, np.float64)
+        valid = np.all((epsilons >= 0) & np.isfinite(epsilons))
+        if epsilons.ndim != 1 or not epsilons.size or not valid:
+            raise ValueError(f"expected epsilons to be a list of numbers >= 0, got {epsilons!r}")
+        return {**super()._grid(), "epsilon": epsilons}

@@ -1,0 +1,102 @@
+r"""Frank-Wolfe for the saddle-point problem, with an exact line search.
+
+.. math::
+
+    P \leftarrow P + t\,(n v v^\top - P), \qquad v \text{ the top eigenvector of } D(\beta(P))
+
+The value at P, the maximum over beta, is convex in P with gradient -1/2 D(beta(P)) (Danskin), so
+along the segment its derivative is -1/2 <D(beta), n v v' - P>, and the line search looks for a root
+of an increasing function by dual solutions that start from each other (Algorithms 1 and 2 of [1]_).
+
+References
+----------
+.. [1] A. Talitckii, B. Colbert, M. M. Peet, "Efficient convex algorithms for universal kernel
+   learning", Journal of Machine Learning Research 25 (2024).
+"""
+
+import numpy as np
+
+from kernelfit.solvers.saddle import (
+    Array,
+    Callback,
+    Progress,
+    SaddleProblem,
+    SaddleResult,
+    assess,
+    factor,
+    initial_pair,
+)
+
+_SLOPE = 0.1  # the line search ends where the slope is this fraction of that at its start
+_TRIALS = 8  # and after this many trial points at the latest
+
+
+def frank_wolfe(
+    problem: SaddleProblem,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    start: tuple[Array, Array] | None = None,
+    callback: Callback | None = None,
+) -> SaddleResult:
+    """Solve the saddle-point problem by Frank-Wolfe steps.
+
+    Parameters
+    ----------
+    problem : SaddleProblem
+    tol : float, default=1e-3
+        Stop when the gap is at most this fraction of the objective.
+    max_iter : int, default=1000
+        Largest number of trained kernels, those of the line searches included.
+    start : (beta, U), default=None
+        A pair to start from.
+    callback : callable, default=None
+        Called as ``callback(n_iter, objective, gap)`` after every training.
+
+    Returns
+    -------
+    SaddleResult
+    """
+    beta, response, P = initial_pair(problem, start, min(1e-3, 0.1 * tol))
+    progress = Progress(tol, callback, assess(problem, beta, factor(P), response))
+    if progress.converged:
+        return progress.result()
+
+    def visit(P: Array) -> Array:
+        """Train with P, note the certificate and return D."""
+        nonlocal beta
+        U = factor(P)
+        beta = problem.train(U, beta, min(1e-3, max(0.1 * progress.relative_gap, 0.01 * tol)))
+        assessment = assess(problem, beta, U, problem.respond(beta))
+        progress.add(assessment)
+        return assessment.D
+
+    if start is None:  # the first atom is the best response to the first dual solutions
+        v = np.linalg.eigh(P)[1][:, -1]
+        P = problem.size * np.outer(v, v)
+    D = visit(P)
+    while not progress.converged and len(progress.history) < max_iter:
+        v = np.linalg.eigh(D)[1][:, -1]
+        towards = problem.size * np.outer(v, v) - P
+        slope = first = -0.5 * float(np.sum(D * towards))
+        if first >= 0.0:
+            break
+        low, high, low_slope, high_slope, t = 0.0, 1.0, first, np.nan, 0.5
+        for trial in range(_TRIALS):
+            D = visit(P + t * towards)
+            slope = -0.5 * float(np.sum(D * towards))
+            small = abs(slope) <= _SLOPE * abs(first) or (t == 1.0 and slope < 0.0)
+            if small or progress.converged or len(progress.history) >= max_iter:
+                break
+            if slope < 0.0:
+                low, low_slope = t, slope
+            else:
+                high, high_slope = t, slope
+            if np.isnan(high_slope):
+                t = min(2.0 * t, 1.0)
+            elif trial % 3 == 2:  # regula falsi may keep one end for long
+                t = 0.5 * (low + high)
+            else:
+                t = low - low_slope * (high - low) / (high_slope - low_slope)
+        P = P + t * towards
+    return progress.result()

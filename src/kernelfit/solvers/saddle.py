@@ -1,0 +1,289 @@
+r"""What the saddle-point solvers over positive semidefinite matrices share.
+
+.. math::
+
+    \min_{P \succeq 0,\, \operatorname{tr} P = n_P}\; \max_\beta\;
+    \kappa(\beta) - \tfrac12 \langle D(\beta), P \rangle
+
+summed over the tasks that share P, with beta in a box and a plane for every task. D is a quadratic
+form in beta with values that are positive semidefinite matrices. A solver sees the problem through
+`SaddleProblem` alone and returns a `SaddleResult` with the certificate of `assess`.
+
+Symbols: ``n`` = n_P, the order and the trace of P; ``U`` a factor, P = U U'; ``beta`` of shape
+(n_tasks, m).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from kernelfit.solvers.result import FloatArray, SolverResult
+
+Array = npt.NDArray[Any]
+Callback = Callable[[int, float, float], Any]
+# Eigenvalues of P below this fraction of its trace are left out of its factor.
+_RANK_TOL = 1e-12
+R = TypeVar("R", bound="Response")
+
+
+class Response(Protocol):
+    """The matrices W_i, linear in beta, with (K_P beta)_i = <W_i, P>, for every task."""
+
+    def matrix(self, weight: Array) -> Array:
+        """Return the sum over tasks and points of weight_i W_i, of shape (n, n)."""
+
+    def contract(self, left: Array, right: Array) -> Array:
+        """Return left'W_i right, of shape (n_tasks, m, a, b)."""
+
+    def mix(self: R, other: R, t: float) -> R:
+        """Return the response to (1 - t) beta + t other_beta."""
+
+
+class SaddleProblem(Protocol):
+    """A family of kernels joined to one or more machines."""
+
+    size: int
+
+    def train(
+        self,
+        U: Array,
+        start: Array | None,
+        tol: float,
+        *,
+        update: Array | None = None,
+        shift: Array | None = None,
+    ) -> FloatArray:
+        """Return the dual solutions for the kernel matrix K of the factor U.
+
+        With `update`, L of shape (n_tasks, m, j), and `shift`, c of shape (n_tasks, m), they
+        maximise kappa(b) + c'b - 1/2 b'K b - 1/2 ||L'(b - start)||^2, where L'(b - start) is
+        summed over the tasks; in the last case approximately, unless there is one task.
+        """
+
+    def respond(self, beta: Array) -> Response:
+        """Return the response to dual solutions."""
+
+    def kappa(self, beta: Array) -> float:
+        """Return the part of the dual objective without kernel."""
+
+    def machine_gap(self, beta: Array, decision: Array) -> tuple[float, FloatArray]:
+        """Return the duality gap of the machines given K beta, and their best intercepts."""
+
+
+@dataclass(frozen=True)
+class SaddleResult(SolverResult):
+    """Outcome of a saddle-point solver.
+
+    `x` holds the dual solutions, of shape (n_tasks, m); `objective` is the lower bound and
+    ``objective + gap`` the upper bound on the optimum. The upper bound is the primal value at `x`
+    with the kernel of `factor`, the lower bound that of `witness`.
+
+    Attributes
+    ----------
+    factor : ndarray of shape (n, rank)
+        P = factor @ factor.T.
+    intercept : ndarray of shape (n_tasks,)
+    witness : ndarray of shape (n_tasks, m)
+        The dual solutions with the best lower bound.
+    """
+
+    factor: FloatArray
+    intercept: FloatArray
+    witness: FloatArray
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """A pair (beta, P) with its certificate.
+
+    Attributes
+    ----------
+    beta : ndarray of shape (n_tasks, m)
+    U : ndarray of shape (n, rank)
+    D : ndarray of shape (n, n)
+    lower, gap : float
+        The optimum lies between lower and upper = lower + gap.
+    intercept : ndarray of shape (n_tasks,)
+    """
+
+    beta: Array
+    U: Array
+    D: Array
+    lower: float
+    gap: float
+    intercept: FloatArray
+
+    @property
+    def upper(self) -> float:
+        """The upper bound."""
+        return self.lower + self.gap
+
+
+def assess(problem: SaddleProblem, beta: Array, U: Array, response: Response) -> Assessment:
+    r"""Return the certificate of a pair.
+
+    The upper bound is the primal value of the machines at beta with the kernel of P, the lower one
+    is :math:`\kappa(\beta) - \frac12 n \lambda_{\max}(D(\beta))`. Their difference is a sum of two
+    terms that are never negative: the machines' gap and that of P.
+
+    Parameters
+    ----------
+    problem : SaddleProblem
+    beta : ndarray of shape (n_tasks, m)
+    U : ndarray of shape (n, rank)
+    response : Response
+        To beta.
+
+    Returns
+    -------
+    Assessment
+    """
+    D = response.matrix(beta)
+    top = max(float(np.linalg.eigvalsh(D)[-1]), 0.0)
+    decision = np.einsum("tirr->ti", response.contract(U, U))
+    machine_gap, intercept = problem.machine_gap(beta, decision)
+    kernel_gap = 0.5 * (problem.size * top - float(np.einsum("ir,ij,jr->", U, D, U)))
+    lower = problem.kappa(beta) - 0.5 * problem.size * top
+    return Assessment(beta, U, D, lower, machine_gap + max(kernel_gap, 0.0), intercept)
+
+
+class Progress:
+    """The best bounds so far, the history and the stopping rule.
+
+    Parameters
+    ----------
+    tol : float
+        Relative gap to stop at.
+    callback : callable or None
+        Called as ``callback(n_iter, objective, gap)`` for every assessment.
+    first : Assessment
+    """
+
+    def __init__(self, tol: float, callback: Callback | None, first: Assessment) -> None:
+        self._tol, self._callback = tol, callback
+        self._lowest = self._highest = first  # the pairs of the best upper and lower bounds
+        self.history: list[tuple[float, float]] = []
+        self.add(first)
+
+    @property
+    def lower(self) -> float:
+        """The best lower bound."""
+        return self._highest.lower
+
+    @property
+    def gap(self) -> float:
+        """The difference of the best bounds."""
+        if self._lowest is self._highest:
+            return self._lowest.gap  # free of cancellation
+        return max(self._lowest.upper - self._highest.lower, 0.0)
+
+    def add(self, assessment: Assessment) -> bool:
+        """Note an assessment and return whether the tolerance is met."""
+        if assessment.upper < self._lowest.upper:
+            self._lowest = assessment
+        if assessment.lower > self._highest.lower:
+            self._highest = assessment
+        if assessment.gap < self.gap:  # a single pair that is better than the two up to rounding
+            self._lowest = self._highest = assessment
+        self.history.append((self.lower, self.gap))
+        if self._callback is not None:
+            self._callback(len(self.history), self.lower, self.gap)
+        return self.converged
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap is at most the tolerance times the objective."""
+        return self.gap <= self._tol * abs(self.lower)
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a fraction of the upper bound, at most 1."""
+        upper = self._lowest.upper
+        return min(self.gap / upper, 1.0) if upper > 0.0 else 1.0
+
+    def result(self) -> SaddleResult:
+        """Return the outcome."""
+        return SaddleResult(
+            x=self._lowest.beta,
+            objective=self.lower,
+            gap=self.gap,
+            n_iter=len(self.history),
+            converged=self.converged,
+            history=tuple(self.history),
+            factor=self._lowest.U,
+            intercept=self._lowest.intercept,
+            witness=self._highest.beta,
+        )
+
+
+def initial_pair(
+    problem: SaddleProblem, start: tuple[Array, Array] | None, tol: float
+) -> tuple[Array, Response, Array]:
+    """Return dual solutions, the response to them and a first P.
+
+    Without a start these are the dual solutions for the kernel of n I, and D scaled to trace n. As
+    n I is above every feasible P, they give a lower bound, often close to the optimum; where D has
+    rank one they are optimal.
+
+    Parameters
+    ----------
+    problem : SaddleProblem
+    start : (beta, U) or None
+    tol : float
+        Relative gap of the machines.
+
+    Returns
+    -------
+    beta : ndarray of shape (n_tasks, m)
+    response : Response
+    P : ndarray of shape (n, n)
+    """
+    n = problem.size
+    if start is not None:
+        beta, U = start
+        return beta, problem.respond(beta), U @ U.T
+    beta = problem.train(np.sqrt(n) * np.eye(n), None, tol)
+    response = problem.respond(beta)
+    D = response.matrix(beta)
+    trace = float(np.trace(D))
+    return beta, response, n * D / trace if trace > 0.0 else np.eye(n)
+
+
+def factor(P: Array) -> FloatArray:
+    """Return U with P = U U', without the eigenvalues that are zero up to rounding.
+
+    Parameters
+    ----------
+    P : ndarray of shape (n, n)
+        Positive semidefinite, of trace n.
+
+    Returns
+    -------
+    ndarray of shape (n, rank)
+    """
+    values, vectors = np.linalg.eigh(P)
+    kept = values > _RANK_TOL * values.sum()
+    U = vectors[:, kept] * np.sqrt(values[kept])
+    return np.asarray(U * np.sqrt(len(P) / np.sum(U * U)))
+
+
+def project_simplex(v: FloatArray, total: float) -> FloatArray:
+    """Project onto the numbers >= 0 with a given sum.
+
+    Parameters
+    ----------
+    v : ndarray of shape (n,)
+    total : float
+        Positive.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        ``max(v - shift, 0)`` for the shift that gives the sum.
+    """
+    ordered = np.sort(v)[::-1]
+    shifts = (np.cumsum(ordered) - total) / np.arange(1, v.size + 1)
+    return np.asarray(np.maximum(v - shifts[np.flatnonzero(ordered > shifts)[-1]], 0.0))

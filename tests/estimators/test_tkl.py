@@ -1,0 +1,292 @@
+"""The estimators that learn a kernel over positive matrices."""
+
+import logging
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris, load_wine, make_friedman1, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.svm import SVC, SVR
+
+import kernelfit.estimators.positive_matrix as shell
+from kernelfit import (
+    GPKClassifier,
+    GPKRegressor,
+    KernelSVC,
+    TKLClassifier,
+    TKLClassifierCV,
+    TKLRegressor,
+    TKLRegressorCV,
+)
+
+
+def moons(n=120):
+    return make_moons(n, noise=0.25, random_state=0)
+
+
+def friedman(n=100):
+    return make_friedman1(n, 5, noise=0.5, random_state=0)
+
+
+@pytest.mark.parametrize("basis", ["x", "xz"])
+@pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "apd", "hybrid"])
+def test_bounds_follow_from_the_fitted_attributes(basis, solver):
+    X, y = moons()
+    model = TKLClassifier(C=2.0, basis=basis, solver=solver).fit(X, y)
+    assert model.converged_ and 0 <= model.dual_gap_ <= 1e-3 * model.objective_
+    K = model.kernel_(model.support_vectors_)
+    signs = np.where(y == 1, 1.0, -1.0)
+    hinge = np.maximum(1 - signs * model.decision_function(X), 0).sum()
+    beta = model.dual_coef_[0]
+    upper = 0.5 * beta @ K @ beta + 2.0 * hinge
+    assert_allclose(upper, model.objective_ + model.dual_gap_, rtol=1e-9)
+    assert_allclose(np.trace(model.P_), len(model.P_), rtol=1e-12)
+    assert np.linalg.eigvalsh(model.P_)[0] >= -1e-12 * len(model.P_)
+    assert_array_equal(model.history_[-1], [model.objective_, model.dual_gap_])
+    assert len(model.history_) == model.n_iter_
+
+
+def test_learned_kernel_works_in_other_machines():
+    X, y = moons()
+    model = TKLClassifier(C=2.0, tol=1e-8).fit(X, y)
+    kernel = pickle.loads(pickle.dumps(model.kernel_))
+    for other in (SVC(C=2.0, kernel=kernel, tol=1e-8), KernelSVC(C=2.0, kernel=kernel)):
+        other.fit(X, y)
+        values = other.decision_function(X)
+        assert_allclose(values, model.decision_function(X), atol=2e-3)
+    X, y = friedman()
+    model = TKLRegressor(C=5.0, tol=1e-8).fit(X, y)
+    other = SVR(C=5.0, kernel=model.kernel_, tol=1e-8).fit(X, y)
+    assert_allclose(other.predict(X), model.predict(X), atol=2e-3)
+
+
+def test_learning_beats_the_kernel_of_the_identity():
+    X, y = friedman()
+    model = TKLRegressor(C=5.0, tol=1e-6).fit(X, y)
+    plain = pickle.loads(pickle.dumps(model.kernel_))
+    object.__setattr__(plain, "U", np.eye(len(model.P_)))
+    assert_allclose(plain.diag(X).mean(), 1.0, rtol=1e-12)
+    svr = SVR(C=5.0, kernel=plain, tol=1e-6).fit(X, y)
+    beta, f = svr.dual_coef_[0], svr.predict(X)
+    value = 0.5 * beta @ plain(X[svr.support_]) @ beta
+    value += 5.0 * np.maximum(abs(y - f) - 0.1, 0).sum()
+    assert model.objective_ + model.dual_gap_ < value
+
+
+@pytest.mark.parametrize("sharing", ["separate", "joint"])
+def test_several_classes(sharing):
+    X, y = load_wine(return_X_y=True)
+    model = TKLClassifier(C=10.0, kernel_sharing=sharing).fit(X, y)
+    assert np.all(model.converged_)
+    assert model.score(X, y) >= 0.98
+    values = model.decision_function(X)
+    assert values.shape == (len(y), 3)
+    assert_array_equal(model.predict(X), values.argmax(axis=1))
+    n_P = 2 * (1 + X.shape[1])
+    if sharing == "joint":
+        assert model.P_.shape == (n_P, n_P) and np.isscalar(float(model.objective_))
+    else:
+        assert model.P_.shape == (3, n_P, n_P) and len(model.kernel_) == 3
+        assert model.objective_.shape == model.dual_gap_.shape == (3,)
+        alone = TKLClassifier(C=10.0).fit(X, y == 1)
+        assert_allclose(values[:, 1], alone.decision_function(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [TKLClassifier, GPKClassifier])
+def test_weights_equal_repetition(make):
+    X, y = moons(60)
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), weight))
+    for class_weight in (None, "balanced"):
+        weighted = make(class_weight=class_weight).fit(X, y, sample_weight=weight)
+        repeated = make(class_weight=class_weight).fit(X[rows], y[rows])
+        # The same kernel bit for bit; support vectors come in another order.
+        assert_array_equal(weighted.P_, repeated.P_)
+        values = repeated.decision_function(X)
+        assert_allclose(weighted.decision_function(X), values, rtol=0, atol=1e-12)
+        assert not np.isin(weighted.support_, np.flatnonzero(weight == 0)).any()
+    X, y = friedman(60)
+    weighted = TKLRegressor().fit(X, y, sample_weight=weight)
+    repeated = TKLRegressor().fit(X[rows], y[rows])
+    assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-12)
+
+
+def test_raw_scale_is_the_plain_integral():
+    X, y = moons(60)
+    raw = TKLClassifier(delta=0.5, normalize=False).fit(X, y)
+    scaled = TKLClassifier(delta=0.5).fit(X, y)
+    assert raw.scale_ == (1 + 2 * 0.5) ** 2
+    unit = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    # At P = I, k(x, x) is the integral of Z(x)'Z(x) = 1 + |x|^2.
+    identity = (1 + (unit**2).sum(axis=1)) * raw.scale_
+    assert_allclose(scaled.scale_ / raw.scale_, 1 / identity.mean(), rtol=1e-12)
+    same = TKLClassifier(C=raw.scale_ / scaled.scale_, delta=0.5).fit(X, y)
+    assert_allclose(same.objective_ * scaled.scale_ / raw.scale_, raw.objective_, rtol=2e-3)
+
+
+def test_scale_and_order_of_features_do_not_matter():
+    X, y = moons(80)
+    model = TKLClassifier().fit(X, y)
+    factors = np.array([2.0**500, 2.0**-500])
+    other = TKLClassifier().fit(X * factors, y)
+    assert_array_equal(other.decision_function(X * factors), model.decision_function(X))
+    flipped = TKLClassifier(tol=1e-6).fit(X[:, ::-1], y).decision_function(X[:, ::-1])
+    assert_allclose(flipped, TKLClassifier(tol=1e-6).fit(X, y).decision_function(X), atol=1e-2)
+
+
+def test_constant_features_are_left_out():
+    X, y = moons(80)
+    padded = np.column_stack([np.zeros(80), X[:, 0], np.full(80, 7.0), X[:, 1]])
+    model = TKLClassifier().fit(padded, y)
+    assert_array_equal(model.constant_features_, [0, 2])
+    plain = TKLClassifier().fit(X, y)
+    assert_array_equal(model.decision_function(padded), plain.decision_function(X))
+    padded[:, 0] = 1e9
+    assert_array_equal(model.decision_function(padded), plain.decision_function(X))
+    only = TKLClassifier().fit(np.ones((5, 2)), [0, 0, 1, 1, 1])
+    assert_array_equal(only.predict(np.zeros((2, 2))), [1, 1])
+    mean = TKLRegressor().fit(np.zeros((3, 1)), [1.0, 1.0, 1.0])
+    assert_allclose(mean.predict([[5.0]]), 1.0)
+
+
+def test_one_feature_few_rows_and_far_points():
+    X = np.linspace(0, 1, 20)[:, None]
+    model = TKLRegressor(C=100.0, epsilon=0.01).fit(X, X[:, 0] > 0.5)
+    assert_allclose(model.predict([[-1e6]]), model.predict([[-model.delta]]))
+    few = TKLClassifier(degree=2).fit(np.eye(4), [0, 1, 0, 1])  # n_P = 30 > m
+    assert few.converged_
+    assert np.isfinite(few.predict(np.full((1, 4), 1e300))).all()
+
+
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        (TKLClassifier(degree=-1), "degree"),
+        (TKLClassifier(delta=-0.1), "delta"),
+        (TKLClassifier(basis="xz", degree=3), r"expected degree <= 2 for basis='xz', got 3"),
+        (TKLClassifier(C=0.0), "'C' parameter"),
+        (TKLRegressor(epsilon=-1.0), "epsilon"),
+        (TKLRegressor(delta=1e200, normalize=False), "expected a kernel scale between 0 and inf"),
+        (GPKClassifier(feature_map=object()), "feature_map"),
+        (TKLClassifierCV(deltas=[-1.0]), "expected deltas to be a list of numbers >= 0"),
+        (TKLRegressorCV(epsilons=[]), "expected epsilons to be a list of numbers >= 0"),
+        (TKLRegressorCV(Cs=[0.0]), "expected Cs to be a list of positive numbers"),
+    ],
+)
+def test_bad_parameters(model, message):
+    X, y = moons(20)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    assert not [name for name in vars(model) if name.endswith("_") and name[0] != "_"]
+
+
+def test_bad_data():
+    X, y = moons(20)
+    with pytest.raises(ValueError, match="one class"):
+        TKLClassifier().fit(X, np.zeros(20))
+    with pytest.raises(ValueError, match="NaN"):
+        TKLClassifier().fit(np.full((20, 2), np.nan), y)
+    with pytest.raises(ValueError, match="sample_weight >= 0"):
+        TKLClassifier().fit(X, y, sample_weight=-np.ones(20))
+    with pytest.raises(ValueError, match="features"):
+        TKLClassifier().fit(X, y).predict(X[:, :1])
+
+
+def test_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch):
+    X, y = moons(40)
+    model = TKLClassifier().fit(X, y)
+    before = dict(vars(model))
+
+    def interrupt(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shell, "learn_kernel", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:30], y[:30])
+    assert vars(model) == before
+
+
+def test_too_few_iterations_are_reported(caplog):
+    X, y = friedman()
+    with pytest.warns(ConvergenceWarning, match="raise max_iter=2 or tol"):
+        TKLRegressor(tol=1e-9, max_iter=2).fit(X, y)
+    with caplog.at_level(logging.INFO, "kernelfit"):
+        TKLRegressor(verbose=1).fit(X, y)
+    assert "kernel 1/1, iteration 1: objective" in caplog.text
+
+
+def test_user_feature_map():
+    class Steps:
+        def size(self, n_features):
+            return 1 + 4 * n_features
+
+        def features(self, X):
+            steps = X[:, :, None] > [0.2, 0.4, 0.6, 0.8]
+            return np.hstack([np.ones((len(X), 1)), steps.reshape(len(X), -1)])
+
+    X, y = moons()
+    model = GPKClassifier(C=10.0, feature_map=Steps()).fit(X, y)
+    assert model.P_.shape == (9, 9) and model.converged_
+    unit = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    Z = Steps().features(unit)
+    svc = SVC(C=10.0, kernel="precomputed", tol=1e-4).fit(9 * model.scale_ * Z @ Z.T, y)
+    assert np.mean(svc.predict(9 * model.scale_ * Z @ Z.T) == model.predict(X)) >= 0.98
+    dual = abs(svc.dual_coef_).sum() - 0.5 * 9 * model.scale_ * np.sum(
+        (svc.dual_coef_[0] @ Z[svc.support_]) ** 2
+    )
+    assert model.objective_ - 1e-6 * dual <= dual <= (model.objective_ + model.dual_gap_) * 1.001
+
+
+def test_polynomial_regression():
+    x = np.linspace(-1, 1, 60)[:, None]
+    model = GPKRegressor(C=1000.0, degree=3, epsilon=1e-3).fit(x, x[:, 0] ** 3 - x[:, 0])
+    assert_allclose(model.predict(x), x[:, 0] ** 3 - x[:, 0], atol=5e-3)
+
+
+def test_probabilities_by_calibration():
+    X, y = moons()
+    model = CalibratedClassifierCV(TKLClassifier(), cv=3).fit(X, y)
+    assert model.predict_proba(X).shape == (len(y), 2)
+    assert model.score(X, y) > 0.85
+
+
+def test_search_scores_are_those_of_grid_search():
+    X, y = load_iris(return_X_y=True)
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    grid = {"C": [0.1, 10.0], "delta": [0.1, 1.0]}
+    search = TKLClassifierCV(Cs=[10.0, 0.1], deltas=[0.1, 1.0], cv=folds, search_tol=1e-6).fit(X, y)
+    reference = GridSearchCV(TKLClassifier(tol=1e-6), grid, cv=folds).fit(X, y)
+    expected = {
+        tuple(sorted(params.items())): score
+        for params, score in zip(
+            reference.cv_results_["params"], reference.cv_results_["mean_test_score"], strict=True
+        )
+    }
+    for params, score in zip(
+        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
+    ):
+        assert_allclose(score, expected[tuple(sorted(params.items()))], atol=0.007)
+    best = search.best_params_
+    direct = TKLClassifier(**best).fit(X, y)
+    assert_array_equal(search.decision_function(X), direct.decision_function(X))
+
+
+def test_regression_search_and_scoring():
+    X, y = friedman()
+    options = {"Cs": [1.0, 100.0], "deltas": [0.5], "epsilons": [0.0, 0.5], "cv": KFold(3)}
+    search = TKLRegressorCV(**options, search_tol=1e-5).fit(X, y)
+    reference = GridSearchCV(
+        TKLRegressor(tol=1e-5), {"C": [1.0, 100.0], "delta": [0.5], "epsilon": [0.0, 0.5]},
+        cv=KFold(3),
+    ).fit(X, y)  # fmt: skip
+    assert_allclose(search.best_score_, reference.best_score_, atol=2e-3)
+    assert search.best_params_ == reference.best_params_
+    assert_allclose(search.predict(X), reference.predict(X), atol=0.05 * y.std())
+    scored = TKLRegressorCV(**options, scoring="neg_mean_absolute_error").fit(X, y)
+    assert scored.best_score_ < 0
+    with pytest.warns(ConvergenceWarning, match="kernels in the search"):
+        TKLRegressorCV(**options, search_tol=1e-12, tol=0.5, max_iter=5).fit(X, y)

@@ -1,0 +1,47 @@
+"""Kernels of finite feature maps."""
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import PolynomialFeatures
+
+from kernelfit.families.features import FeatureBasis, Monomials
+from kernelfit.families.positive_matrix import PositiveMatrixFamily
+
+
+class Waves:
+    def size(self, n_features):
+        return 2 * n_features
+
+    def features(self, X):
+        return np.hstack([np.cos(3 * X), np.sin(3 * X)])
+
+
+def test_monomials_are_all_up_to_the_degree():
+    X = np.random.default_rng(0).standard_normal((5, 3))
+    for degree in range(4):
+        expected = PolynomialFeatures(degree).fit_transform(X)
+        assert Monomials(degree).size(3) == expected.shape[1]
+        assert_allclose(Monomials(degree).features(X), expected, rtol=1e-14)
+
+
+def test_any_feature_map_is_a_family():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((30, 2))
+    family = PositiveMatrixFamily(FeatureBasis(2, Waves()), X, 1.3)
+    Z = Waves().features(X)
+    U = rng.standard_normal((4, 2))
+    K = family.gram(U)
+    assert_allclose(K, 1.3 * Z @ U @ U.T @ Z.T, rtol=0, atol=1e-13)
+    assert_array_equal(family.take(slice(5, 9)).gram(U), K[5:9, 5:9])
+    beta, weight = rng.standard_normal((2, 30))
+    t = Z.T @ beta
+    assert_allclose(family.response_matrix(beta), 1.3 * np.outer(t, t), atol=1e-12)
+    W = 1.3 * 0.5 * (Z[:, :, None] * t + t[:, None] * Z[:, None, :])
+    response = family.response(beta)
+    assert_allclose(response.matrix(weight), np.einsum("i,iab->ab", weight, W), atol=1e-12)
+    left, right = rng.standard_normal((4, 2)), rng.standard_normal((4, 3))
+    expected = np.einsum("iab,ak,bl->ikl", W, left, right)
+    assert_allclose(response.contract(left, right), expected, atol=1e-12)
+    mixed = response.mix(family.response(weight), 0.4).matrix(beta)
+    assert_allclose(mixed, family.response(0.6 * beta + 0.4 * weight).matrix(beta), atol=1e-12)
+    assert_allclose(family.basis.identity_diagonal(X), (Z**2).sum(axis=1), rtol=1e-14)

@@ -1,0 +1,135 @@
+"""Tessellated kernels against numerical integration of their definition."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from kernelfit.families.positive_matrix import (
+    PositiveMatrixFamily,
+    PositiveMatrixKernel,
+    UnitScaling,
+    mean_one_scale,
+)
+from kernelfit.families.tessellated import TessellatedBasis
+from tests.reference.tessellated import product_table
+
+CASES = [("x", d, n) for d in (0, 1, 2, 3) for n in (1, 2)]
+CASES += [("xz", d, n) for d in (0, 1, 2) for n in (1, 2)]
+
+
+def points(n, m=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-0.2, 1.2, (m, n))
+    X[3] = X[1]  # equal points
+    X[4, 0] = X[0, 0]  # and an equal coordinate
+    return X
+
+
+def random_factor(basis, rank=3, seed=1):
+    return np.random.default_rng(seed).standard_normal((basis.size, rank))
+
+
+@pytest.mark.parametrize("variables, degree, n", CASES)
+def test_kernel_is_the_integral_of_the_definition(variables, degree, n):
+    X, delta = points(n), 0.3
+    G = product_table(X, degree, variables, delta)
+    basis = TessellatedBasis(n, degree, delta, variables)
+    assert basis.size == G.shape[-1]
+    family = PositiveMatrixFamily(basis, X, 1.7)
+    U = random_factor(basis)
+    expected = 1.7 * np.einsum("ijab,ab->ij", G, U @ U.T)
+    assert_allclose(family.gram(U), expected, rtol=0, atol=1e-13 * abs(expected).max())
+    assert_allclose(basis.identity_diagonal(X), np.einsum("iiaa->i", G), rtol=1e-13)
+
+
+@pytest.mark.parametrize("variables, degree, n", CASES)
+def test_responses_are_the_integrals_of_the_definition(variables, degree, n):
+    X, delta = points(n), 0.3
+    G = product_table(X, degree, variables, delta)
+    basis = TessellatedBasis(n, degree, delta, variables)
+    family = PositiveMatrixFamily(basis, X, 1.7)
+    rng = np.random.default_rng(2)
+    beta, weight = rng.standard_normal((2, len(X)))
+    beta[2] = 0.0
+    D = 1.7 * np.einsum("i,j,ijab->ab", beta, beta, G)
+    scale = abs(D).max()
+    assert_allclose(family.response_matrix(beta), D, rtol=0, atol=1e-12 * scale)
+    W = 1.7 * np.einsum("j,ijab->iab", beta, G)
+    W = 0.5 * (W + W.transpose(0, 2, 1))
+    response = family.response(beta)
+    expected = np.einsum("i,iab->ab", weight, W)
+    assert_allclose(response.matrix(weight), expected, rtol=0, atol=1e-12 * scale)
+    left, right = rng.standard_normal((basis.size, 2)), rng.standard_normal((basis.size, 3))
+    expected = np.einsum("iab,ak,bl->ikl", W, left, right)
+    atol = 1e-12 * abs(expected).max()
+    assert_allclose(response.contract(left, right), expected, rtol=0, atol=atol)
+    mixed = response.mix(family.response(weight), 0.3)
+    expected = family.response(0.7 * beta + 0.3 * weight).matrix(beta)
+    assert_allclose(mixed.matrix(beta), expected, rtol=0, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("variables, degree", [("x", 0), ("x", 2), ("xz", 1), ("xz", 2)])
+def test_all_evaluations_agree_bit_for_bit(variables, degree):
+    rng = np.random.default_rng(3)
+    X = 10.0 * rng.standard_normal((600, 3))  # more than one tile and one block of rows
+    scaling = UnitScaling.fit(X)
+    basis = TessellatedBasis(3, degree, 0.5, variables)
+    U = random_factor(basis)
+    kernel = PositiveMatrixKernel(basis, U, 0.8, scaling)
+    K = kernel(X)
+    assert_array_equal(K, K.T)
+    assert_array_equal(kernel(X, X), K)
+    assert_array_equal(kernel(X[17:30], X[100:]), K[17:30, 100:])
+    assert_array_equal(kernel.diag(X), np.diag(K))
+    family = PositiveMatrixFamily(basis, scaling(X), 0.8)
+    assert_array_equal(family.gram(U), K)
+    assert_array_equal(family.gram(U, np.empty(K.shape, np.float32)), K.astype(np.float32))
+
+
+@pytest.mark.parametrize("variables, degree", [("x", 1), ("x", 2), ("xz", 1), ("xz", 2)])
+def test_gram_is_psd_to_rounding(variables, degree):
+    X = np.random.default_rng(4).uniform(size=(80, 4))
+    basis = TessellatedBasis(4, degree, 0.1, variables)
+    family = PositiveMatrixFamily(basis, X, 1.0)
+    values = np.linalg.eigvalsh(family.gram(random_factor(basis, 1)))
+    assert values[0] >= -1e-13 * values[-1]
+    values = np.linalg.eigvalsh(family.response_matrix(X[:, 0] - 0.5))
+    assert values[0] >= -1e-12 * values[-1]
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.5, 1e6])
+def test_hundred_features_neither_overflow_nor_vanish(delta):
+    rng = np.random.default_rng(5)
+    X = rng.uniform(size=(40, 100))
+    basis = TessellatedBasis(100, 1, delta, "x")
+    family = PositiveMatrixFamily(basis, X, mean_one_scale(basis, X, np.ones(40)))
+    K = family.gram(np.eye(basis.size))
+    assert np.isfinite(K).all()
+    assert_allclose(np.diag(K).mean(), 1.0, rtol=1e-12)
+    beta = rng.standard_normal(40)
+    D = family.response_matrix(beta)
+    assert_allclose(np.trace(D), beta @ K @ beta, rtol=1e-9)
+
+
+def test_scale_counts_rows_by_weight():
+    X = np.random.default_rng(6).uniform(size=(4, 2))
+    basis = TessellatedBasis(2, 1, 0.5, "x")
+    weighted = mean_one_scale(basis, X, np.array([2.0, 1.0, 0.0, 1.0]))
+    repeated = mean_one_scale(basis, X[[0, 0, 1, 3]], np.ones(4))
+    assert_allclose(weighted, repeated, rtol=1e-15)
+
+
+def test_points_outside_the_box_are_moved_to_it():
+    basis = TessellatedBasis(1, 1, 0.5, "x")
+    kernel = PositiveMatrixKernel(
+        basis, random_factor(basis), 1.0, UnitScaling.fit(np.array([[0.0], [1.0]]))
+    )
+    inside, outside = np.array([[-0.5], [1.5]]), np.array([[-70.0], [1e300]])
+    assert_array_equal(kernel(inside), kernel(outside))
+
+
+def test_scaling_of_huge_tiny_and_constant_features():
+    X = np.array([[-1.7e308, 3.0, 0.0, 1e-310], [1.7e308, 3.0, 5e-324, 3e-310]])
+    scaling = UnitScaling.fit(X)
+    assert_array_equal(scaling.kept, [0, 2, 3])
+    assert_allclose(scaling(X), [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])

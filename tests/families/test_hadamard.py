@@ -38,6 +38,7 @@ def test_structured_equals_dense(method, tau, eta, weight, zeros):
     assert np.allclose(got.matrix(K), theta, rtol=0, atol=1e-12 * np.abs(theta).max())
     assert np.isclose(got.energy, energy, rtol=1e-12, atol=1e-12 * eta * w.sum() ** 2)
     assert np.allclose(got.decision, (theta * K) @ beta, rtol=0, atol=1e-12 * w.sum())
+    assert np.allclose(got.diagonal(np.diag(K)), np.diag(theta), rtol=0, atol=1e-12 * w.sum())
     some = np.array([3, 0, 7])
     assert np.allclose(got.rows(some, K[some]), theta[some], rtol=0, atol=1e-12 * w.sum())
     expanded = dank.copies(w)

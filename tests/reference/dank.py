@@ -1,9 +1,12 @@
-"""DANK and KNPL from their definitions: dense matrices, weights as copies, semidefinite programmes."""
+"""DANK and KNPL from their definitions: dense matrices, weights as copies, conic programmes."""
 
 import cvxpy as cp
 import numpy as np
 
 from tests.reference.svm import DualProblem
+
+# The optimum to 1e-8 gives theta to about the root of that, R being strongly convex.
+ACCURACY = {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8}
 
 
 def copies(weight):
@@ -95,22 +98,22 @@ def solve_sdp(problem: DualProblem, eta, tau, method):
     Returns the optimum, shifted so that beta = 0 has the value 0, and theta.
     """
     n = problem.n
-    theta = cp.Variable((n, n), PSD=True)
+    H = cp.Variable((n, n), symmetric=True)  # theta - 11', without the large constant in R
+    theta = 1.0 + H
     over, under = cp.Variable(n, nonneg=True), cp.Variable(n, nonneg=True)
     slack = cp.Variable(n)
     z = problem.p - over + under + slack
     constraints = [cp.abs(slack) <= problem.epsilon]
     if problem.fit_intercept:
         z = z - cp.Variable()
-    if method == "knpl":
-        constraints.append(cp.sum(theta, axis=1) == n)
-        R = eta * cp.sum_squares(theta)
-        at_zero = eta * n**2
+    R = eta * cp.sum_squares(H)
+    if method == "knpl":  # G psd and G1 = n1 mean H psd and H1 = 0
+        constraints += [H >> 0, cp.sum(H, axis=1) == 0]
     else:
-        R = eta * cp.sum_squares(theta - 1.0) + tau * eta * cp.trace(theta)
-        at_zero = eta * (n * tau - tau**2 / 4)
+        constraints.append(theta >> 0)
+        R = R + tau * eta * cp.trace(H) + eta * tau**2 / 4
     J = 0.5 * cp.matrix_frac(z, cp.multiply(theta, problem.K))
     J = J + problem.upper @ over - problem.lower @ under
     model = cp.Problem(cp.Minimize(R + J), constraints)
-    model.solve(solver="CLARABEL")
-    return model.value - at_zero, theta.value
+    model.solve(solver="CLARABEL", **ACCURACY)
+    return model.value, theta.value

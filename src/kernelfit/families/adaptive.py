@@ -12,11 +12,11 @@ With ``A = 11' + Gamma``, psd, the response is the eigenvalue soft threshold of 
 For tau = 0 nothing needs to be decomposed: ``F = 11' + Gamma`` and
 ``energy = 1/2 beta'K beta + 1/(16 eta) q'(K o K)q``.
 
-For tau > 0 the matrix ``A~ = a a' + Gamma~`` maps the span of the s support vectors and of the rest of
-``a`` to itself, and vanishes on its complement: an eigenproblem of order s + 1. A Householder
-reflection turns ``a`` into the first axis, which leaves ``N e_1 e_1' + B`` with a small matrix B, so
-that the shift of the largest eigenvalue against N is computed from B without cancellation: the energy
-is exact to rounding although N^2 eta may be 10^11 times larger.
+For tau > 0 the matrix ``A~ = a a' + Gamma~`` maps the span of the s support vectors and of the rest
+of ``a`` to itself, and vanishes on its complement: an eigenproblem of order s + 1. A Householder
+reflection turns ``a`` into the first axis, which leaves ``N e_1 e_1' + B`` with a small matrix B,
+so that the shift of the largest eigenvalue against N is computed from B without cancellation: the
+energy is exact to rounding although N^2 eta may be 10^11 times larger.
 """
 
 from dataclasses import dataclass
@@ -41,19 +41,23 @@ _MAX_DENSE_ORDER = 1500
 
 @dataclass(frozen=True, eq=False)
 class GammaResponse(Response):
-    """F for tau = 0, ``F_ij = 1 + kappa c_i c_j K_ij``."""
+    """F for tau = 0, ``F_ij = 1 + rate c_i c_j K_ij``."""
 
     def rows(self, idx: Indices, K_rows: FloatArray) -> FloatArray:
         """Return F[idx]; `K_rows` is K[idx]."""
         coef = self.coef
         return np.asarray(1.0 + (self.rate * coef[idx])[:, None] * (coef * K_rows))
 
+    def diagonal(self, K_diagonal: FloatArray) -> FloatArray:
+        """Return the diagonal of F."""
+        return np.asarray(1.0 + self.rate * self.coef**2 * K_diagonal)
+
     def spectrum(self, K: KernelMatrix) -> FloatArray:
         """Return the non-zero eigenvalues of F with its copies counted, largest first."""
         support = self.support
         B, _ = _reflected(K.block(support), self.beta, self.weight, self.rate)
         B[0, 0] += self.weight.sum()
-        return np.linalg.eigvalsh(B)[::-1][: len(self.beta)]
+        return np.asarray(np.linalg.eigvalsh(B)[::-1][: len(self.beta)], dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +78,10 @@ class LowRankResponse(Response):
         """Return F[idx]."""
         place = _places(self.beta)
         return np.asarray((self.factors[place[idx]] @ self.factors.T)[:, place])
+
+    def diagonal(self, K_diagonal: FloatArray) -> FloatArray:
+        """Return the diagonal of F."""
+        return np.asarray((self.factors**2).sum(axis=1)[_places(self.beta)])
 
     def spectrum(self, K: KernelMatrix) -> FloatArray:
         """Return the non-zero eigenvalues of F with its copies counted, largest first."""
@@ -127,6 +135,11 @@ class AdaptiveFamily(HadamardFamily):
         return LowRankResponse(
             beta, self.weight, self.eta, self.eta * energy, decision, factors, kept
         )
+
+    def penalty_slope(self, theta: FloatArray, direction: FloatArray) -> float:
+        """Return the derivative of the penalty at F, an n x n array, along a direction."""
+        trace = float(self.weight @ np.diagonal(direction))
+        return super().penalty_slope(theta, direction) + self.tau * self.eta * trace
 
     def _respond_smooth(self, K: KernelMatrix, beta: FloatArray) -> Response:
         rate = 0.25 / self.eta

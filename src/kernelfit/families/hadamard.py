@@ -1,16 +1,16 @@
 r"""What the two families of entrywise factors, DANK's F and KNPL's G, have in common.
 
-The learned kernel is :math:`\Theta \circ K` with a psd matrix :math:`\Theta`, and for a dual variable
-beta the saddle problem leaves
+The learned kernel is ``Theta o K`` with a psd matrix Theta, and for a dual variable beta the saddle
+problem leaves
 
     h(beta) = kappa(beta) - energy(beta),
-    energy  = max over Theta  of  1/2 beta'(Theta o K)beta - R(Theta),   shifted so that energy(0) = 0,
+    energy  = max over Theta of  1/2 beta'(Theta o K)beta - R(Theta),  shifted to energy(0) = 0,
 
 which is convex with gradient ``(Theta* o K) beta``, Theta* being the maximiser, the *response*.
 
-Sample weights are multiplicities. A point of weight m stands for m copies whose coefficients are all
-``beta_i / m``, and whose rows of Theta are equal, since the problem is concave in beta and symmetric in
-the copies. In the penalties a copy counts like any point, so that everything depends on
+Sample weights are multiplicities. A point of weight m stands for m copies whose coefficients are
+all ``beta_i / m``, and whose rows of Theta are equal, since the problem is concave in beta and
+symmetric in the copies. In the penalties a copy counts like any point, so that all depends on
 
 ==========  ===========================  ================================================
 symbol      code                         meaning
@@ -20,10 +20,10 @@ a           ``root``                     ``sqrt(w)``: the vector 1 of the copies
 c           ``coef``                     ``beta / w``: the coefficient of a single copy
 x           ``scaled``                   ``beta / a``; ``||x||^2`` is ``||alpha||^2`` of the copies
 q           ``squares``                  ``x o x``
-kappa       ``rate``                     ``1 / (4 eta)``
-Gamma                                    ``kappa (c c' o K)``; DANK's Eq. (8), KNPL's Lemma 1
-Gamma~                                   ``kappa (x x' o K)``, Gamma with the copies counted
-D           ``ridge``                    ``kappa ((K o K) q) / w``
+rate        ``rate``                     ``1 / (4 eta)``
+Gamma                                    ``rate (c c' o K)``; DANK's Eq. (8), KNPL's Lemma 1
+Gamma~                                   ``rate (x x' o K)``, Gamma with the copies counted
+D           ``ridge``                    ``rate ((K o K) q) / w``
 ==========  ===========================  ================================================
 
 References
@@ -110,6 +110,10 @@ class Response:
         """Return Theta[idx]; `K_rows` is K[idx]."""
         raise NotImplementedError
 
+    def diagonal(self, K_diagonal: FloatArray) -> FloatArray:
+        """Return the diagonal of Theta; `K_diagonal` is that of K."""
+        raise NotImplementedError
+
     def matrix(self, K: FloatArray) -> FloatArray:
         """Return Theta as an n x n array."""
         return self.rows(np.arange(len(self.beta)), K)
@@ -144,6 +148,11 @@ class Response:
         out[np.arange(len(idx)), idx] += ridge[idx]
         return out
 
+    def curvature_diagonal(self, K_diagonal: FloatArray, ridge: FloatArray) -> FloatArray:
+        """Return the diagonal of that bound."""
+        gamma = self.rate * self.coef**2 * K_diagonal
+        return np.asarray((self.diagonal(K_diagonal) + gamma) * K_diagonal + ridge)
+
 
 @dataclass(frozen=True)
 class HadamardFamily:
@@ -163,6 +172,11 @@ class HadamardFamily:
     def respond(self, K: KernelMatrix, beta: FloatArray) -> Response:
         """Return the response to beta."""
         raise NotImplementedError
+
+    def penalty_slope(self, theta: FloatArray, direction: FloatArray) -> float:
+        """Return the derivative of the penalty at Theta, an n x n array, along a direction."""
+        quadratic = self.weight @ ((theta - 1.0) * direction) @ self.weight
+        return 2.0 * self.eta * float(quadratic)
 
 
 def quartic_parts(K: KernelMatrix, beta: FloatArray, weight: FloatArray) -> tuple[FloatArray, ...]:

@@ -6,9 +6,9 @@ r"""KNPL's pairwise layer G.
         + \eta \|G\|_F^2
 
 (eta is called gamma in [2]_; symbols and references in :mod:`kernelfit.families.hadamard`). The
-constraints say ``G = 11' + H`` with H psd and ``H 1 = 0``, so that the projection has the closed form
-``G = 11' + P Gamma P`` with ``P = I - 11'/n``, where the paper iterates by ADMM. With
-``u = K beta`` and ``v = Gamma~ a = kappa x o u``
+constraints say ``G = 11' + H`` with H psd and ``H 1 = 0``, so that the projection has the closed
+form ``G = 11' + P Gamma P`` with ``P = I - 11'/n``, where the paper iterates by ADMM. With
+``u = K beta`` and ``v = Gamma~ a = rate x o u``
 
     energy = 1/2 beta'K beta + eta ||P Gamma~ P||^2
     ||P Gamma~ P||^2 = ||Gamma~||^2 - 2 ||v||^2 / N + (a'v)^2 / N^2
@@ -51,6 +51,11 @@ class PairwiseResponse(Response):
         out += 1.0 + self.mean - self.row_means
         out -= self.row_means[idx, None]
         return np.asarray(out)
+
+    def diagonal(self, K_diagonal: FloatArray) -> FloatArray:
+        """Return the diagonal of G."""
+        gamma = self.rate * self.coef**2 * K_diagonal
+        return np.asarray(1.0 + self.mean - 2.0 * self.row_means + gamma)
 
     def spectrum(self, K: KernelMatrix) -> FloatArray:
         """Return the non-zero eigenvalues of G with its copies counted, largest first.

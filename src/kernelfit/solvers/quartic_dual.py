@@ -3,13 +3,13 @@ r"""The certified solver of the dual that an adaptive kernel leaves, a quartic.
     max over beta   p'beta - epsilon ||beta||_1 - 1/2 beta'K beta - 1/(16 eta) q'(K o K)q
     s.t.            lower <= beta <= upper,   sum(beta) = 0 (with an intercept)
 
-with ``q_i = beta_i^2 / weight_i``: DANK without its nuclear norm, from which the matrix
-``F = 11' + (c c' o K) / (4 eta)``, ``c = beta / weight``, has been eliminated. The gradient is that of an
-SVM with the kernel ``F o K``, so the duality gap of that machine bounds the distance to the optimum.
+with ``q_i = beta_i^2 / weight_i``: DANK without its nuclear norm, from which the matrix ``F = 11' +
+(c c' o K) / (4 eta)``, ``c = beta / weight``, has been eliminated. The gradient is that of an SVM
+with the kernel ``F o K``, so the duality gap of that machine bounds the distance to the optimum.
 
-The rounds are those of :mod:`kernelfit.solvers.svm_dual`: blocks of free variables and worst violators,
-on which pair and Newton steps alternate. Only rows of K are read, F is never formed, and the state is
-two vectors, ``K beta`` and ``(K o K) q``.
+The rounds are those of :mod:`kernelfit.solvers.svm_dual`: blocks of free variables and worst
+violators, on which pair and Newton steps alternate. Only rows of K are read, F is never formed, and
+the state is two vectors, ``K beta`` and ``(K o K) q``.
 """
 
 import math

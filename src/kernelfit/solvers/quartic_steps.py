@@ -4,10 +4,11 @@ Problem (a block of the dual of :mod:`kernelfit.solvers.quartic_dual`, as a mini
 
     1/2 b'K b + rate/4 q'(K o K)q - p'b + epsilon ||b||_1,   lower <= b <= upper,   (sum(b) fixed)
 
-Symbols: ``q = b^2 / weight``, ``v = K b - p``, ``s = (K o K) q`` and ``c = rate b / weight``, so that the
-gradient of the smooth part is ``g = v + c s``. Along any line the objective is a convex polynomial of
-degree four, which is minimised exactly. The rest is as in :mod:`kernelfit.solvers.pair_steps`; the
-Hessian is ``K + 2 (c c' / rate) o K o K + diag(rate s / weight)``.
+Symbols: ``q = b^2 / weight``, ``v = K b - p``, ``s = (K o K) q`` and ``c = rate b / weight``, so
+that the gradient of the smooth part is ``g = v + c s``. Along any line the objective is a convex
+polynomial of degree four, which is minimised exactly. The rest is as in
+:mod:`kernelfit.solvers.pair_steps`; the Hessian is ``K + 2 (c c' / rate) o K o K + diag(rate s /
+weight)``.
 """
 
 import numpy as np

@@ -113,13 +113,13 @@ def test_one_distance_matrix_serves_every_gamma(X, Y):
     D = np.array([[np.sum((x - y) ** 2) for y in Y] for x in X])
     before = D.copy()
     for gamma in (0.1, 1.0, 10.0):
-        K = RBF(gamma).from_squared_distances(D)
+        K = RBF(gamma).from_geometry(D)
         np.testing.assert_allclose(K, RBF(gamma)(X, Y), rtol=1e-12)
         np.testing.assert_array_equal(D, before)
-    in_place = RBF(gamma).from_squared_distances(D, out=D)
+    in_place = RBF(gamma).from_geometry(D, out=D)
     assert in_place is D
     np.testing.assert_array_equal(D, K)
-    single = RBF(gamma).from_squared_distances(before.astype(np.float32))
+    single = RBF(gamma).from_geometry(before.astype(np.float32))
     assert single.dtype == np.float32
 
 

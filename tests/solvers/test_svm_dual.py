@@ -92,6 +92,42 @@ def test_random_labels_on_a_line(strength, rank, fit_intercept):
         assert_certified(problem, solve(problem, tol=1e-6), 1e-6)
 
 
+def rank_two_targets():
+    """Three points in a plane at a C that never binds: the free variables have a singular K."""
+    K = 1e5 * np.array([[5.0, -4.0, 1.0], [-4.0, 4.0, 0.0], [1.0, 0.0, 1.0]])
+    return svr_problem(K, np.array([0.81, 0.81, 0.52]), 100.0, 0.1)
+
+
+def integer_rank_one():
+    """An exactly psd matrix without rounding, singular on most sets of free variables."""
+    x = np.array([-1.0, 2.0, 0.0, -2.0, -1.0, -1.0, 0.0, -1.0])
+    y = np.array([0.23, 0.95, -0.75, 0.21, 0.06, 1.42, 0.12, 0.13])
+    return svr_problem(np.outer(x, x), y, 1.0, 0.01)
+
+
+def lopsided_box():
+    """Losses whose slope in the intercept is tiny on one piece, but not zero."""
+    x, p = np.array([0.9501938, 2.6017071]), np.array([0.12573022, -0.13210486])
+    return DualProblem(np.outer(x, x), p, -np.full(2, 1e-6), np.full(2, 1e6), 0.125)
+
+
+@pytest.mark.parametrize("problem", [rank_two_targets, integer_rank_one, lopsided_box])
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+def test_delicate_cases(problem, tol):
+    """Small problems that random search found hard."""
+    assert_certified(problem(), solve(problem(), tol=tol), tol)
+
+
+@intercepts
+def test_zero_kernel_from_any_start(fit_intercept):
+    """K = 0 is psd: every start ends at a vertex, certified."""
+    p, box = np.array([0.12573022, -0.13210486]), np.ones(2)
+    problem = DualProblem(np.zeros((2, 2)), p, -box, box, 0.1, fit_intercept)
+    for seed in range(20):
+        start = np.random.default_rng(seed).standard_normal(2)
+        assert_certified(problem, solve(problem, tol=1e-6, warm_start=start), 1e-6)
+
+
 @properties
 @given(dual_problems(), seeds)
 def test_permutation_equivariance(problem, seed):

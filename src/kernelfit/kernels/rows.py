@@ -91,7 +91,7 @@ class _DenseProducts:
 
     def fill(self, idx: Array, columns: Array | None, out: Array) -> None:
         np.matmul(self.XT[:, idx].T, _take(self.XT, columns), out=out)
-        self.kernel.from_products(out, out=out)
+        self.kernel.from_geometry(out, out=out)
 
 
 class _DenseDistances:
@@ -122,7 +122,7 @@ class _DenseDistances:
             expand_squares(D, self.norms[idx], _take(self.norms, columns))
         else:
             sum_squared_differences(A, _take(self.XT, columns), D)
-        self.kernel.from_squared_distances(D, out=D)
+        self.kernel.from_geometry(D, out=D)
         if D is not out:
             out[...] = D
 
@@ -141,10 +141,7 @@ class _Sparse:
         S = (self.X[idx] @ XT).toarray()
         if isinstance(self.kernel, RBF):
             expand_squares(S, self.norms[idx], _take(self.norms, columns))
-            self.kernel.from_squared_distances(S, out=S)
-        else:
-            self.kernel.from_products(S, out=S)
-        out[...] = S
+        out[...] = self.kernel.from_geometry(S, out=S)
 
 
 class _Callable:

@@ -12,6 +12,7 @@ rows of X and those of Y. ``diag(X)`` is its diagonal, and ``psd`` is True when 
 to be positive semidefinite.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,21 +29,49 @@ from kernelfit.kernels.distances import (
 )
 
 
-@dataclass(frozen=True)
-class Linear:
-    """The linear kernel."""
+class StandardKernel(ABC):
+    """A kernel that is an elementwise function of a geometry: inner products or distances.
+
+    The geometry does not depend on the kernel's parameters, so one matrix of it serves them all.
+    """
 
     def __call__(self, X: Data, Y: Data | None = None) -> Array:
         """Return the Gram matrix between the rows of X and those of Y."""
-        return products(X, Y)
+        G = self.geometry(X, Y)
+        return self.from_geometry(G, out=G)
+
+    @staticmethod
+    @abstractmethod
+    def geometry(X: Data, Y: Data | None = None) -> Array:
+        """Return the inner products or distances between the rows of X and those of Y."""
+
+    @abstractmethod
+    def from_geometry(self, G: Array, out: Array | None = None) -> Array:
+        """Return kernel values from the geometry; ``out=G`` works in place."""
+
+    @abstractmethod
+    def diag(self, X: Data) -> Array:
+        """Return k(x, x) for every row x of X."""
+
+    @property
+    @abstractmethod
+    def psd(self) -> bool:
+        """Whether the kernel is known to be positive semidefinite."""
+
+
+@dataclass(frozen=True)
+class Linear(StandardKernel):
+    """The linear kernel."""
+
+    geometry = staticmethod(products)
+
+    def from_geometry(self, G: Array, out: Array | None = None) -> Array:
+        """Return kernel values from inner products; ``out=G`` works in place."""
+        return G if out is G else np.positive(G, out=out)
 
     def diag(self, X: Data) -> Array:
         """Return k(x, x) for every row x of X."""
         return squared_norms(as_data(X))
-
-    def from_products(self, P: Array, out: Array | None = None) -> Array:
-        """Return kernel values from inner products; ``out=P`` works in place."""
-        return np.positive(P, out=out)
 
     @property
     def psd(self) -> bool:
@@ -51,7 +80,7 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Polynomial:
+class Polynomial(StandardKernel):
     """The polynomial kernel.
 
     Parameters
@@ -64,21 +93,17 @@ class Polynomial:
     degree: float
     gamma: float
     coef0: float
+    geometry = staticmethod(products)
 
-    def __call__(self, X: Data, Y: Data | None = None) -> Array:
-        """Return the Gram matrix between the rows of X and those of Y."""
-        P = products(X, Y)
-        return self.from_products(P, out=P)
+    def from_geometry(self, G: Array, out: Array | None = None) -> Array:
+        """Return kernel values from inner products; ``out=G`` works in place."""
+        out = np.multiply(G, self.gamma, out=out)
+        out += self.coef0
+        return np.power(out, self.degree, out=out)
 
     def diag(self, X: Data) -> Array:
         """Return k(x, x) for every row x of X."""
-        return self.from_products(squared_norms(as_data(X)))
-
-    def from_products(self, P: Array, out: Array | None = None) -> Array:
-        """Return kernel values from inner products; ``out=P`` works in place."""
-        out = np.multiply(P, self.gamma, out=out)
-        out += self.coef0
-        return np.power(out, self.degree, out=out)
+        return self.from_geometry(squared_norms(as_data(X)))
 
     @property
     def psd(self) -> bool:
@@ -88,36 +113,19 @@ class Polynomial:
 
 
 @dataclass(frozen=True)
-class RBF:
-    """The Gaussian kernel.
-
-    Parameters
-    ----------
-    gamma : float
-    """
+class _Exponential(StandardKernel):
+    """exp(-gamma * distance)."""
 
     gamma: float
 
-    def __call__(self, X: Data, Y: Data | None = None) -> Array:
-        """Return the Gram matrix between the rows of X and those of Y."""
-        D = squared_distances(X, Y)
-        return self.from_squared_distances(D, out=D)
+    def from_geometry(self, G: Array, out: Array | None = None) -> Array:
+        """Return kernel values from distances; ``out=G`` works in place."""
+        out = np.multiply(G, -self.gamma, out=out)
+        return np.exp(out, out=out)
 
     def diag(self, X: Data) -> Array:
         """Return k(x, x) = 1 for every row x of X."""
         return np.ones(X.shape[0])
-
-    def from_squared_distances(self, D: Array, out: Array | None = None) -> Array:
-        """Return kernel values from squared distances, so that one matrix D serves every gamma.
-
-        Parameters
-        ----------
-        D : ndarray
-        out : ndarray, default=None
-            Where to write the result, ``out=D`` to work in place; a new array when None.
-        """
-        out = np.multiply(D, -self.gamma, out=out)
-        return np.exp(out, out=out)
 
     @property
     def psd(self) -> bool:
@@ -126,33 +134,27 @@ class RBF:
 
 
 @dataclass(frozen=True)
-class Laplacian:
-    """The Laplacian kernel, for dense data.
+class RBF(_Exponential):
+    """The Gaussian kernel; its geometry is the squared Euclidean distance.
 
     Parameters
     ----------
     gamma : float
     """
 
-    gamma: float
-
-    def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix between the rows of X and those of Y."""
-        D = manhattan_distances(X, Y)
-        D *= -self.gamma
-        return np.exp(D, out=D)
-
-    def diag(self, X: Array) -> Array:
-        """Return k(x, x) = 1 for every row x of X."""
-        return np.ones(X.shape[0])
-
-    @property
-    def psd(self) -> bool:
-        """Whether the kernel is known to be positive semidefinite."""
-        return self.gamma >= 0
+    geometry = staticmethod(squared_distances)
 
 
-StandardKernel = Linear | Polynomial | RBF | Laplacian
+@dataclass(frozen=True)
+class Laplacian(_Exponential):
+    """The Laplacian kernel, for dense data; its geometry is the l1 distance.
+
+    Parameters
+    ----------
+    gamma : float
+    """
+
+    geometry = staticmethod(manhattan_distances)
 
 
 def kernel_from_name(name: str, *, gamma: float, degree: float, coef0: float) -> StandardKernel:
@@ -163,6 +165,10 @@ def kernel_from_name(name: str, *, gamma: float, degree: float, coef0: float) ->
     name : {"linear", "poly", "polynomial", "rbf", "laplacian"}
     gamma, degree, coef0 : float
         The parameters; those the kernel does not have are ignored.
+
+    Returns
+    -------
+    StandardKernel
     """
     match name:
         case "linear":

@@ -14,8 +14,6 @@ from numba import njit
 
 from kernelfit.solvers.result import FloatArray
 
-# Cumulated weights that differ by less than this fraction of the total count as equal.
-_TIE = 1e-12
 _ROUNDOFF = 4.0 * float(np.finfo(np.float64).eps)
 
 
@@ -47,13 +45,14 @@ def optimal_intercept(g: FloatArray, lower: FloatArray, upper: FloatArray, epsil
             weights[count] = -lower[i]
             count += 1
     order = np.argsort(points[:count])
+    tie = _ROUNDOFF * count  # sums of weights that differ by less than this fraction are equal
     slope = 0.0
     intercept = 0.0
     for k in range(count):
         intercept = points[order[k]]
         slope += weights[order[k]]
-        if slope >= fall * (1.0 - _TIE):
-            if slope <= fall * (1.0 + _TIE) and k + 1 < count:
+        if slope >= fall * (1.0 - tie):
+            if slope <= fall * (1.0 + tie) and k + 1 < count:
                 intercept = 0.5 * (intercept + points[order[k + 1]])
             break
     return intercept

@@ -56,14 +56,11 @@ def _minimise(
     """Return the best displacement of the variables ``inside``, given that of the fixed ones."""
     count = inside.size
     sub = np.empty((count, count))
-    trace = 0.0
     for a in range(count):
         row, out = K[free[inside[a]]], sub[a]
         for b in range(count):
             out[b] = row[free[inside[b]]]
-        trace += out[a]
-    for a in range(count):
-        sub[a, a] += ridge * trace
+        out[a] += ridge
     factor = np.ascontiguousarray(np.linalg.cholesky(sub))
     rhs = np.empty(count)
     for a in range(count):
@@ -86,6 +83,50 @@ def _minimise(
         for a in range(count):
             target[a] -= shift
     return target
+
+
+@njit(cache=True, fastmath={"reassoc", "nsz", "contract"})
+def _fit_into_bounds(
+    K: FloatArray,
+    free: IntArray,
+    slope: FloatArray,
+    least: FloatArray,
+    most: FloatArray,
+    first_move: FloatArray,
+    fit_intercept: bool,
+    ridge: float,
+) -> tuple[FloatArray, BoolArray]:
+    """Fix all that would leave their range at its end, minimise over the rest, and so on.
+
+    Returns the displacement, zero where it cannot meet the sum, and which variables are fixed.
+    """
+    f = free.size
+    move = np.zeros(f)
+    fixed = np.zeros(f, np.bool_)
+    inside = np.arange(f)
+    count = f
+    target = first_move
+    for _ in range(_MAX_PASSES):
+        still = 0
+        for a in range(count):
+            c = inside[a]
+            if target[a] <= least[c]:
+                move[c] = least[c]
+                fixed[c] = True
+            elif target[a] >= most[c]:
+                move[c] = most[c]
+                fixed[c] = True
+            else:
+                move[c] = target[a]
+                inside[still] = c
+                still += 1
+        if still == count or still == 0:
+            break
+        count = still
+        target = _minimise(K, free, inside[:count], slope, fixed, move, fit_intercept, ridge)
+    if fit_intercept and abs(move.sum()) > 1e-9 * np.abs(move).sum():
+        move[:] = 0.0
+    return move, fixed
 
 
 @njit(cache=True, fastmath={"reassoc", "nsz", "contract"})
@@ -119,8 +160,13 @@ def newton_step(
     epsilon: float,
     fit_intercept: bool,
     ridge: float,
+    first_bound_only: bool,
 ) -> int:
     """Take one step in place.
+
+    With ``first_bound_only`` the step ends at the first bound in its way. As many steps as there
+    are free variables then reach the minimum over them, however ill-conditioned K is; without, a
+    step may meet many bounds at once, which is faster where it goes well.
 
     Raises ``numpy.linalg.LinAlgError``, with nothing changed, when K on the free variables plus
     ``ridge * trace`` on its diagonal is not positive definite.
@@ -128,17 +174,19 @@ def newton_step(
     Returns
     -------
     status : int
-        ``NO_STEP`` where no decrease was found, ``BLOCKED`` where the step ended at the first
-        bound in its way and another one may go further, ``STEP`` otherwise.
+        ``NO_STEP`` where no decrease was found, ``BLOCKED`` where bounds cut the step short and
+        another one may go further, ``STEP`` otherwise.
     """
     n = g.size
     free = np.empty(n, np.int64)
     f = 0
+    trace = 0.0
     for i in range(n):
         if lower[i] < beta[i] < upper[i] and (epsilon == 0.0 or beta[i] != 0.0):
             free[f] = i
             f += 1
-    if f == 0:
+            trace += K[i, i]
+    if trace <= 0.0:  # nothing is free, or K vanishes there
         return NO_STEP
     free = free[:f]
     slope, least, most = np.empty(f), np.empty(f), np.empty(f)
@@ -152,54 +200,39 @@ def newton_step(
             most[a] = -beta[i]
             slope[a] -= epsilon
 
-    move = np.zeros(f)
-    inside = np.arange(f)  # positions in `free` that are not yet fixed at an end of their range
+    if fit_intercept:
+        # Moves sum to zero, so a constant in the slope has no effect but rounding.
+        slope -= slope.mean()
+
     fixed = np.zeros(f, np.bool_)
-    count = f
-    direction = move  # of the first pass, in which nothing is fixed
-    for pass_number in range(_MAX_PASSES):
-        if count == 0:
-            break
-        target = _minimise(K, free, inside[:count], slope, fixed, move, fit_intercept, ridge)
-        if pass_number == 0:
-            direction = target
-        still = 0
-        for a in range(count):
-            c = inside[a]
-            if target[a] <= least[c]:
-                move[c] = least[c]
-                fixed[c] = True
-            elif target[a] >= most[c]:
-                move[c] = most[c]
-                fixed[c] = True
-            else:
-                move[c] = target[a]
-                inside[still] = c
-                still += 1
-        if still == count:
-            break
-        count = still
-    met = not fit_intercept or abs(move.sum()) <= 1e-9 * np.abs(move).sum()
-    gain, length, change = _line_search(K, free, slope, move)
-    if not met:  # every variable was fixed before the sum was met
-        gain = 0.0
+    everything = np.arange(f)
+    move = _minimise(K, free, everything, slope, fixed, fixed * 0.0, fit_intercept, ridge * trace)
+    room, first = 1.0, -1
+    for a in range(f):
+        if move[a] < 0.0 and least[a] > room * move[a]:
+            room, first = least[a] / move[a], a
+        elif move[a] > 0.0 and most[a] < room * move[a]:
+            room, first = most[a] / move[a], a
     status = STEP
-    if fixed.any():
-        # Many bounds at once may be a bad guess: compare with the plain step to the first bound.
-        room, first = 1.0, 0
-        for a in range(f):
-            if direction[a] < 0.0 and least[a] > room * direction[a]:
-                room, first = least[a] / direction[a], a
-            elif direction[a] > 0.0 and most[a] < room * direction[a]:
-                room, first = most[a] / direction[a], a
+    if first < 0:
+        gain, length, change = _line_search(K, free, slope, move)
+    else:
+        status = BLOCKED
+        many = np.zeros(f)
+        if not first_bound_only:
+            many, many_fixed = _fit_into_bounds(
+                K, free, slope, least, most, move, fit_intercept, ridge * trace
+            )
         # Shortened before it meets K: where K is nearly singular the full step is huge.
-        direction *= room
-        plain_gain, plain_length, plain_change = _line_search(K, free, slope, direction)
-        if plain_gain > gain:
-            gain, length, change, move = plain_gain, plain_length, plain_change, direction
-            fixed[:] = False
-            fixed[first] = True
-            status = BLOCKED
+        move *= room
+        fixed[first] = True
+        gain, length, change = _line_search(K, free, slope, move)
+        if not first_bound_only:
+            many_gain, many_length, many_change = _line_search(K, free, slope, many)
+            if many_gain > gain:
+                gain, length, change = many_gain, many_length, many_change
+                move, fixed = many, many_fixed
+                status = STEP if length == 1.0 else BLOCKED
     if gain <= 0.0:
         return NO_STEP
     for a in range(f):

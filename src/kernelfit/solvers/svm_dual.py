@@ -13,7 +13,6 @@ alternate; the rows of the variables that changed then update the whole gradient
 the blocks cost nothing, which is what shrinking achieves elsewhere.
 """
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -39,7 +38,9 @@ _FLOPS_PER_STEP = 5e4
 _MAX_NEWTON_VARIABLES = 2048
 # Newton's ridge as a fraction of the trace; a matrix that fails at the last one is indefinite.
 _RIDGES = (1e-13, 1e-9)
-# A blocked Newton step on f variables is repeated up to _NEWTON_REPEATS // f times.
+# A blocked Newton step on f variables is repeated up to f times where f is small, else
+# _NEWTON_REPEATS // f times.
+_FEW_FREE = 64
 _NEWTON_REPEATS = 400
 _MAX_ALTERNATIONS = 50
 _POLISH_ROUNDS = 3
@@ -135,7 +136,15 @@ def solve_svm_dual(
     fresh = support.size == 0  # whether g was computed from beta in one go, from exact rows
     converged = stalled = False
     rounds, polish_rounds = 0, _POLISH_ROUNDS if polish else 0
+    recompute = n <= _BLOCK
     while True:
+        if recompute and not fresh:
+            # The updates of g were rounded, as were cached rows.
+            if fit_intercept:
+                _restore_sum(beta, lower, upper)
+            decision = gram.exact_decision(beta)
+            g = decision - p
+            fresh = True
         gap, objective, intercept, resolution = duality_gap(
             g, p, beta, lower, upper, epsilon, fit_intercept
         )
@@ -143,13 +152,9 @@ def solve_svm_dual(
         polished = met and (polish_rounds == 0 or gap <= resolution)
         stop = polished or stalled or rounds == max_iter
         if (stop or (met and not converged)) and not fresh:
-            # The updates of g were rounded, as were cached rows: compute it anew and judge again.
-            if fit_intercept:
-                _restore_sum(beta, lower, upper)
-            decision = gram.exact_decision(beta)
-            g = decision - p
-            fresh = True
+            recompute = True  # and judge again
             continue
+        recompute = n <= _BLOCK
         converged = met
         if rounds > 0 or stop:
             history.append((objective, gap))
@@ -245,9 +250,12 @@ def _feasible(
 
 def _restore_sum(beta: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
     """Take the rounding error of many steps out of the sum, at the variable with most room."""
-    roomiest = int(np.argmax(np.minimum(upper - beta, beta - lower)))
-    value = beta[roomiest] - math.fsum(beta)
-    beta[roomiest] = min(max(value, lower[roomiest]), upper[roomiest])
+    # |beta|: in regression a variable at 0 must stay there.
+    room = np.minimum(np.minimum(upper - beta, beta - lower), np.abs(beta))
+    roomiest = int(np.argmax(room))
+    error = beta.sum()
+    if abs(error) < room[roomiest]:
+        beta[roomiest] -= error
 
 
 def _sample_is_psd(gram: Gram) -> bool:
@@ -383,15 +391,15 @@ class _BlockSolver:
         n_free: int,
     ) -> None:
         """Take Newton steps, noting when the free part of K is indefinite."""
-        repeats = 1 + _NEWTON_REPEATS // n_free
+        repeats = n_free if n_free <= _FEW_FREE else _NEWTON_REPEATS // n_free
+        problem = (K, g, beta, lower, upper, self.epsilon, self.fit_intercept)
         for ridge in _RIDGES:
             try:
+                status = newton_step(*problem, ridge, False)
                 for _ in range(repeats):
-                    status = newton_step(
-                        K, g, beta, lower, upper, self.epsilon, self.fit_intercept, ridge
-                    )
                     if status != BLOCKED:
                         break
+                    status = newton_step(*problem, ridge, True)
                 return
             except np.linalg.LinAlgError:
                 continue

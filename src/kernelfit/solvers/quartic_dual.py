@@ -12,7 +12,6 @@ violators, on which pair and Newton steps alternate. Only rows of K are read, F 
 the state is two vectors, ``K beta`` and ``(K o K) q``.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,12 +30,11 @@ from kernelfit.solvers.quartic_steps import (
 )
 from kernelfit.solvers.result import FloatArray, SvmDualResult
 from kernelfit.solvers.svm_dual import (
+    _BLOCK,
     _FLOPS_PER_STEP,
     _MAX_ALTERNATIONS,
     _MAX_NEWTON_VARIABLES,
-    _NEWTON_REPEATS,
     _POLISH_ROUNDS,
-    _RIDGES,
     Callback,
     Gram,
     _BlockSolver,
@@ -44,6 +42,12 @@ from kernelfit.solvers.svm_dual import (
     _restore_sum,
     _sample_is_psd,
 )
+
+# Newton's ridge as a fraction of the trace; a Hessian that fails at the last one is indefinite.
+_RIDGES = (1e-13, 1e-9)
+# A blocked Newton step is repeated as long as a factorisation is cheap.
+_NEWTON_REPEATS = 400
+_MAX_REPEATS = 20
 
 
 @dataclass(frozen=True)
@@ -208,7 +212,7 @@ class _QuarticBlockSolver(_BlockSolver):
     def improve(self, beta: FloatArray, g: FloatArray, wanted: float, newton_first: bool) -> bool:
         """Improve one block; at the start, a little of everything that rows in memory allow."""
         matrix = self.gram.matrix
-        if matrix is None or beta.any() or beta.size <= 1024:
+        if matrix is None or beta.any() or beta.size <= _BLOCK:
             return super().improve(beta, g, wanted, newton_first)
         spread = float(np.abs(g).max())
         self._steps(matrix, slice(None), beta, self.v, self.s, 1e-2 * spread, beta.size)
@@ -289,22 +293,28 @@ class _QuarticBlockSolver(_BlockSolver):
     ) -> None:
         """Go to the quartic's minimum on the way to the Newton point, a few times if blocked."""
         weight, lower, upper = self.weight[part], self.lower[part], self.upper[part]
-        for _ in range(1 + _NEWTON_REPEATS // n_free):
+        for repeat in range(1 + min(_NEWTON_REPEATS // n_free, _MAX_REPEATS)):
             hessian = quartic_hessian(K, s, beta, weight, self.rate)
             target = beta.copy()
             g = v + self.rate * (beta / weight) * s
             for ridge in _RIDGES:
                 try:
                     status = newton_step(
-                        hessian, g, target, lower, upper, self.epsilon, self.fit_intercept, ridge
+                        hessian,
+                        g,
+                        target,
+                        lower,
+                        upper,
+                        self.epsilon,
+                        self.fit_intercept,
+                        ridge,
+                        repeat > 0,
                     )
                     break
                 except np.linalg.LinAlgError:
                     continue
             else:
                 self.convex = False
-                return
-            if math.isnan(target.sum()):
                 return
             length = move_along(K, v, s, beta, target, weight, self.rate, self.epsilon)
             if status != BLOCKED or length < 1.0:

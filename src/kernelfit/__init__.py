@@ -8,14 +8,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
+    from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["KernelSVC", "KernelSVCCV", "KernelSVR", "KernelSVRCV"]
+__all__ = [
+    "DANKClassifier",
+    "DANKRegressor",
+    "KNPLClassifier",
+    "KNPLRegressor",
+    "KernelSVC",
+    "KernelSVCCV",
+    "KernelSVR",
+    "KernelSVRCV",
+]
 
 _HOME = {
+    "DANKClassifier": "kernelfit.estimators.dank",
+    "DANKRegressor": "kernelfit.estimators.dank",
+    "KNPLClassifier": "kernelfit.estimators.knpl",
+    "KNPLRegressor": "kernelfit.estimators.knpl",
     "KernelSVC": "kernelfit.estimators.svm",
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",

@@ -41,6 +41,12 @@ def test_structured_equals_dense(method, tau, eta, weight, zeros):
     assert np.allclose(got.diagonal(np.diag(K)), np.diag(theta), rtol=0, atol=1e-12 * w.sum())
     some = np.array([3, 0, 7])
     assert np.allclose(got.rows(some, K[some]), theta[some], rtol=0, atol=1e-12 * w.sum())
+    support = np.flatnonzero(beta)
+    small = np.zeros((len(support) + 1, len(support) + 1))
+    small[:-1, :-1] = K[np.ix_(support, support)]
+    index = np.append(support, np.flatnonzero(beta == 0.0)[:1]).astype(int)
+    compact = got.compact().matrix(small)[: len(index), : len(index)]
+    assert np.allclose(compact, theta[np.ix_(index, index)], rtol=0, atol=1e-12 * w.sum())
     expanded = dank.copies(w)
     values = np.linalg.eigvalsh(theta[np.ix_(expanded, expanded)])[::-1]
     spectrum = got.spectrum(DenseGram(K))

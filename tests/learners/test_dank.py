@@ -188,7 +188,7 @@ def test_relative_eta_is_a_multiple_of_the_squared_norm():
     assert np.isclose(result.response.eta, 0.5 * machine.x @ machine.x, rtol=1e-6)
     beta, weight = np.array([2.0, 1.0, -3.0]), np.array([2.0, 1.0, 1.0])
     assert squared_norm(beta, weight) == 2.0 + 1.0 + 9.0
-    assert squared_norm(beta, weight, np.array([0, 0, 1])) == 3.0 + 9.0
+    assert squared_norm(beta, weight, np.array([4, 4, 1])) == 3.0 + 9.0
 
 
 def test_ridge_identity():

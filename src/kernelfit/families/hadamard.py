@@ -35,7 +35,7 @@ References
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -107,8 +107,21 @@ class Response:
         return np.flatnonzero(self.beta)
 
     def rows(self, idx: Indices, K_rows: FloatArray) -> FloatArray:
-        """Return Theta[idx]; `K_rows` is K[idx]."""
+        """Return Theta[idx]; `K_rows` is K[idx], of which columns off the support do not matter."""
         raise NotImplementedError
+
+    def compact(self) -> "Response":
+        """Return the response on the support and one more point, which stands for all others.
+
+        Rows of Theta off the support are equal, so this holds all of it.
+        """
+        support = self.support
+
+        def take(values: FloatArray) -> FloatArray:
+            return np.append(values[support], 0.0)
+
+        small = replace(self, beta=take(self.beta), decision=take(self.decision))
+        return replace(small, weight=np.append(self.weight[support], 1.0))
 
     def diagonal(self, K_diagonal: FloatArray) -> FloatArray:
         """Return the diagonal of Theta; `K_diagonal` is that of K."""

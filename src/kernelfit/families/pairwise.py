@@ -14,7 +14,7 @@ form ``G = 11' + P Gamma P`` with ``P = I - 11'/n``, where the paper iterates by
     ||P Gamma~ P||^2 = ||Gamma~||^2 - 2 ||v||^2 / N + (a'v)^2 / N^2
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,6 +43,11 @@ class PairwiseResponse(Response):
 
     row_means: FloatArray
     mean: float
+
+    def compact(self) -> Response:
+        """Return the response on the support and one more point, which stands for all others."""
+        row_means = np.append(self.row_means[self.support], 0.0)
+        return replace(super().compact(), row_means=row_means)
 
     def rows(self, idx: Indices, K_rows: FloatArray) -> FloatArray:
         """Return G[idx]; `K_rows` is K[idx]."""

@@ -162,6 +162,7 @@ def squared_norm(
     repeat each other share theirs, so these are put together first; 1 where beta is zero.
     """
     if groups is not None:
+        groups = np.unique(groups, return_inverse=True)[1]
         beta = np.bincount(groups, beta).astype(np.float64)
         weight = np.bincount(groups, weight).astype(np.float64)
     return float(np.sum(beta**2 / weight)) or 1.0

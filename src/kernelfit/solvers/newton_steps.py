@@ -205,8 +205,8 @@ def newton_step(
         slope -= slope.mean()
 
     fixed = np.zeros(f, np.bool_)
-    everything = np.arange(f)
-    move = _minimise(K, free, everything, slope, fixed, fixed * 0.0, fit_intercept, ridge * trace)
+    move = np.zeros(f)
+    move = _minimise(K, free, np.arange(f), slope, fixed, move, fit_intercept, ridge * trace)
     room, first = 1.0, -1
     for a in range(f):
         if move[a] < 0.0 and least[a] > room * move[a]:

@@ -27,8 +27,6 @@ _NEVER = 1e300
 _CHUNK = 64
 # Curvatures are kept above this fraction of the largest diagonal entry.
 _MIN_CURVATURE = 1e-12
-# A curvature below minus this fraction of the diagonal entries is negative beyond rounding.
-_NEGATIVE = 1e-9
 _FAST = {"reassoc", "nsz", "nnan", "contract", "arcp"}
 
 
@@ -149,7 +147,7 @@ def pair_steps(
     epsilon: float,
     stop: float,
     max_steps: int,
-) -> tuple[int, float, bool]:
+) -> tuple[int, float, float]:
     """Take pair steps in place until the largest violation is at most ``stop``.
 
     The pair is that of the second-order rule: ``i`` of the largest ``up``, then ``j`` of the
@@ -161,8 +159,9 @@ def pair_steps(
     steps : int
     violation : float
         ``max up - min down`` when it stopped, at least 0.
-    convex : bool
-        False when a pair of negative curvature was met.
+    curvature : float
+        The lowest curvature met, relative to the diagonal entries, or 0: negative beyond
+        rounding only where K is indefinite.
     """
     n = g.size
     rise, fall, gain = np.empty(n), np.empty(n), np.empty(n)
@@ -170,19 +169,20 @@ def pair_steps(
         rise[k] = _rise(beta[k], upper[k], epsilon)
         fall[k] = _fall(beta[k], lower[k], epsilon)
     floor = _curvature_floor(diagonal)
-    convex = True
+    lowest = 0.0
     steps = 0
     i = _move_and_find_up(g, rise, K[0], K[0], 0.0)
     while True:
         up = -g[i] - rise[i]
         if up < -0.5 * _NEVER:  # nothing may move up
-            return steps, 0.0, convex
+            return steps, 0.0, lowest
         j, violation = _find_partner(g, fall, K[i], diagonal, up, diagonal[i], floor, gain)
         if violation <= stop or steps >= max_steps:
-            return steps, violation, convex
+            return steps, violation, lowest
         curvature = diagonal[i] + diagonal[j] - 2.0 * K[i, j]
-        if curvature < -_NEGATIVE * (abs(diagonal[i]) + abs(diagonal[j])):
-            convex = False
+        if curvature < 0.0:
+            size = abs(diagonal[i]) + abs(diagonal[j])
+            lowest = min(lowest, curvature / size if size > 0.0 else -1.0)
         step = (up + g[j] + fall[j]) / max(curvature, floor)
         end_i = 0.0 if epsilon > 0.0 and beta[i] < 0.0 else upper[i]
         end_j = 0.0 if epsilon > 0.0 and beta[j] > 0.0 else lower[j]
@@ -217,17 +217,17 @@ def single_steps(
     epsilon: float,
     stop: float,
     max_steps: int,
-) -> tuple[int, float, bool]:
+) -> tuple[int, float, float]:
     """Take coordinate steps in place: :func:`pair_steps` without the sum constraint.
 
     Returns
     -------
-    steps, violation, convex
+    steps, violation, curvature
         As for :func:`pair_steps`, with the violation ``max(max up, -min down)``.
     """
     n = g.size
     floor = _curvature_floor(diagonal)
-    convex = True
+    lowest = 0.0
     steps = 0
     while True:
         best, i, violation = 0.0, 0, 0.0
@@ -241,9 +241,9 @@ def single_steps(
                 if value > best:
                     best, i = value, k
         if violation <= stop or steps >= max_steps:
-            return steps, violation, convex
+            return steps, violation, lowest
         if diagonal[i] < 0.0:
-            convex = False
+            lowest = -1.0
         up = -g[i] - _rise(beta[i], upper[i], epsilon)
         before = beta[i]
         if up > 0.0:

@@ -36,8 +36,9 @@ _REDUCTION = 0.1
 # Pair steps that cost about as much as a factorisation of f variables: f^3 / _FLOPS_PER_STEP.
 _FLOPS_PER_STEP = 5e4
 _MAX_NEWTON_VARIABLES = 2048
-# Newton's ridge as a fraction of the trace; a matrix that fails at the last one is indefinite.
-_RIDGES = (1e-13, 1e-9)
+# Newton's ridge as a fraction of the trace. A matrix that fails at the last one is indefinite
+# beyond the rounding of its entries, as is one with a relative curvature below minus the last one.
+_RIDGES = {np.dtype(np.float64): (1e-13, 1e-9), np.dtype(np.float32): (1e-13, 1e-6)}
 # A blocked Newton step on f variables is repeated up to f times where f is small, else
 # _NEWTON_REPEATS // f times.
 _FEW_FREE = 64
@@ -262,7 +263,7 @@ def _sample_is_psd(gram: Gram) -> bool:
     """Test a principal submatrix: K is indefinite if any of them is."""
     index = np.linspace(0, gram.n - 1, min(gram.n, _PSD_SAMPLE)).astype(np.intp)
     sample = gram.block(index)
-    ridge = _RIDGES[-1] * abs(np.trace(sample))
+    ridge = _RIDGES[gram.dtype][-1] * abs(np.trace(sample))
     sample[np.diag_indices_from(sample)] += ridge + np.finfo(float).tiny
     try:
         np.linalg.cholesky(sample)
@@ -287,6 +288,11 @@ class _BlockSolver:
         self.diagonal = gram.diagonal()
         self.convex = bool(np.all(self.diagonal >= 0.0))
         self.steps = pair_steps if fit_intercept else single_steps
+        self.ridges = _RIDGES[gram.dtype]
+
+    def _note(self, curvature: float) -> None:
+        """Remember that K is indefinite where a curvature is negative beyond rounding."""
+        self.convex &= curvature >= -self.ridges[-1]
 
     def improve(self, beta: FloatArray, g: FloatArray, wanted: float, newton_first: bool) -> bool:
         """Improve one block; ``wanted`` is the reduction of the violation that would suffice.
@@ -305,7 +311,7 @@ class _BlockSolver:
         if matrix is not None and not beta.any():
             # From zero, most variables settle at a bound within a few steps each: reading rows of
             # the whole matrix is then cheaper than gathering blocks.
-            convex = self.steps(
+            curvature = self.steps(
                 matrix,
                 self.diagonal,
                 g,
@@ -316,7 +322,7 @@ class _BlockSolver:
                 1e-2 * violation,
                 n,
             )[2]
-            self.convex &= convex
+            self._note(curvature)
             return bool(beta.any())
         index = self._choose(beta, up, down, highest, lowest)
         target = violation * max(wanted, _REDUCTION)
@@ -366,10 +372,10 @@ class _BlockSolver:
             if 0 < n_free <= _MAX_NEWTON_VARIABLES and (alternation > 0 or newton_first):
                 self._newton(K, sub_g, sub_beta, lower, upper, n_free)
             budget = sub_beta.size + int(min(n_free, _MAX_NEWTON_VARIABLES) ** 3 / _FLOPS_PER_STEP)
-            _, violation, convex = self.steps(
+            _, violation, curvature = self.steps(
                 K, diagonal, sub_g, sub_beta, lower, upper, self.epsilon, target, budget
             )
-            self.convex &= convex
+            self._note(curvature)
             if violation <= target:
                 break
         changed = np.flatnonzero(sub_beta != beta[part])
@@ -393,7 +399,7 @@ class _BlockSolver:
         """Take Newton steps, noting when the free part of K is indefinite."""
         repeats = n_free if n_free <= _FEW_FREE else _NEWTON_REPEATS // n_free
         problem = (K, g, beta, lower, upper, self.epsilon, self.fit_intercept)
-        for ridge in _RIDGES:
+        for ridge in self.ridges:
             try:
                 status = newton_step(*problem, ridge, False)
                 for _ in range(repeats):

@@ -1,0 +1,441 @@
+"""Support vector classification and regression with a certificate."""
+
+from functools import partial
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from kernelfit.estimators.base import BaseKernelMachine
+from kernelfit.learners.svm import Problem, count_problems, decompose, one_vs_one_votes
+from kernelfit.solvers.svm_dual import solve_svc_dual, solve_svr_dual
+
+
+class KernelSVC(ClassifierMixin, BaseKernelMachine):
+    r"""Support vector classification that proves how close to the optimum it is.
+
+    Each binary problem, with labels :math:`y_i = \pm 1`, is
+
+    .. math::
+
+        \min_{f, b}\; \tfrac12 \|f\|^2 + \sum_i C_i \max(0,\, 1 - y_i (f(x_i) + b))
+        \;=\; \max_\beta\; y^\top\beta - \tfrac12 \beta^\top K \beta
+        \quad\text{s.t.}\quad 0 \le y_i \beta_i \le C_i,\; \mathbf 1^\top\beta = 0
+
+    with :math:`f = \sum_i \beta_i k(x_i, \cdot)` and :math:`C_i` the product of `C`, the sample
+    weight and the class weight. Training stops when the difference of the two values, the duality
+    gap, is at most `tol` times the objective, and then removes what is left of it by a few more
+    rounds where that is possible.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the hinge loss.
+    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
+        The kernel. A callable takes two arrays of points, ``k(X, Y)``, and returns
+        their kernel matrix.
+    degree : int, default=3
+        Of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of the polynomial, rbf and laplacian kernels. "scale" is
+        ``1 / (n_features * X.var())``, the variance taken with the sample weights, and "auto" is
+        ``1 / n_features``.
+    coef0 : float, default=0.0
+        Of the polynomial kernel.
+    fit_intercept : bool, default=True
+        Whether the decision function has an intercept b.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        With more than two classes, train one problem for every pair of classes and let them vote,
+        or one for each class against the rest and take the largest decision value.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether `decision_function` gives one value a class, or with ``multi_class="ovo"`` one a
+        pair of classes.
+    break_ties : bool, default=False
+        Whether `predict` orders classes of equal votes by their decision values; otherwise
+        the first of them wins.
+    class_weight : dict or "balanced", default=None
+        Factors of C by class. "balanced" gives every class the same total weight, counted with
+        the sample weights.
+    tol : float, default=1e-6
+        The duality gap to reach, relative to the objective.
+    max_iter : int, default=1000
+        Largest number of rounds in one problem. A round improves a block of about a
+        thousand variables.
+    cache_size : float, default=200
+        Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
+        in single precision when needed and the latest are kept; the certificate remains in
+        double precision.
+    warm_start : bool, default=False
+        Whether `fit` starts from the previous solution where that has as many rows and classes.
+    n_jobs : int, default=None
+        Number of problems solved at a time, in threads; -1 for all processors.
+        One-vs-rest problems on a kernel matrix that is not stored take turns.
+    verbose : int, default=0
+        1 reports every problem, 2 every round, through the logger ``kernelfit``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    class_weight_ : ndarray of shape (n_classes,)
+        Factor of C of every class.
+    support_ : ndarray of shape (n_SV,)
+        Rows of the support vectors in the training data, class by class.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
+        The support vectors. Absent with a precomputed kernel.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class.
+    dual_coef_ : ndarray of shape (1, n_SV), (n_classes - 1, n_SV) or (n_classes, n_SV)
+        Coefficients beta. Two classes: positive for the second. One-vs-one: row a holds, for a
+        support vector of class c, its coefficient against class a, or class a + 1 where
+        a >= c; the first class of a pair is positive. One-vs-rest: row a holds the problem of
+        class a, which is positive.
+    intercept_ : ndarray of shape (n_problems,)
+        The intercepts b.
+    objective_ : float or ndarray of shape (n_problems,)
+        Value of the dual, a lower bound on the optimum. Like the next four, one number where there
+        is one problem.
+    dual_gap_ : float or ndarray of shape (n_problems,)
+        Upper minus lower bound on the optimum; nan where the kernel matrix is indefinite.
+    n_iter_ : int or ndarray of shape (n_problems,)
+        Number of rounds.
+    converged_ : bool or ndarray of shape (n_problems,)
+        Whether `tol` was reached.
+    history_ : ndarray of shape (n_iter_, 2) or list of them
+        Objective and gap after every round.
+    kernel_ : callable or None
+        The kernel ``k(X, Y)`` with its parameters resolved; None when precomputed.
+    gamma_ : float
+        The value of gamma, for kernels that have one.
+    shape_fit_ : tuple of int
+        Shape of the training data.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where all of them are strings.
+
+    See Also
+    --------
+    KernelSVR : The same for regression.
+    sklearn.svm.SVC : LIBSVM; parameters and attributes of the same names agree.
+
+    Notes
+    -----
+    The result does not depend on the order of the rows or on chance, up to rounding: a
+    sample weight of 2 equals a repeated row, and a weight of 0 a missing one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelfit import KernelSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KernelSVC(C=10.0).fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.99
+    >>> bool((model.dual_gap_ <= 1e-6 * model.objective_).all())
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseKernelMachine._parameter_constraints,
+        "multi_class": [StrOptions({"ovo", "ovr"})],
+        "decision_function_shape": [StrOptions({"ovo", "ovr"})],
+        "break_ties": ["boolean"],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        fit_intercept=True,
+        multi_class="ovo",
+        decision_function_shape="ovr",
+        break_ties=False,
+        class_weight=None,
+        tol=1e-6,
+        max_iter=1000,
+        cache_size=200,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit(self, X, y, weight, previous):
+        labels, self.class_weight_ = self._encode(y, weight)
+        n_classes, one_vs_one = len(self.classes_), self.multi_class == "ovo"
+        self._train(
+            X,
+            weight,
+            cost=self.C * weight * self.class_weight_[labels],
+            groups=labels,
+            solve=solve_svc_dual,
+            problems=lambda rows: decompose(labels[rows], n_classes, one_vs_one),
+            shape=count_problems(n_classes, one_vs_one),
+            previous=previous,
+            n_jobs=self.n_jobs,
+        )
+
+    def _encode(self, y, weight):
+        """Set `classes_`; return the class index of every row and the factor of C by class."""
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        n_classes = len(self.classes_)
+        if n_classes < 2:
+            raise ValueError(f"expected at least two classes, got one class: {self.classes_[0]!r}")
+        totals = np.bincount(labels, weights=weight)
+        if not totals.all():
+            empty = self.classes_[np.argmin(totals)]
+            raise ValueError(
+                f"expected a positive sample weight in every class, got only zeros in {empty!r}"
+            )
+        if self.class_weight is None:
+            return labels, np.ones(n_classes)
+        if self.class_weight == "balanced":
+            return labels, totals.sum() / (n_classes * totals)
+        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        wrong = ~((factors > 0) & np.isfinite(factors))
+        if wrong.any():
+            raise ValueError(
+                f"expected positive class weights, got {factors[wrong][0]} "
+                f"for {self.classes_[wrong][0]!r}"
+            )
+        return labels, factors
+
+    @property
+    def _by_votes(self):
+        return self.multi_class == "ovo" and len(self.classes_) > 2
+
+    def _choose(self, values):
+        """Return the class indices that the problems' values, along the last axis, decide for."""
+        if len(self.classes_) == 2:
+            return (values[..., 0] > 0).astype(np.intp)
+        if self._by_votes:
+            votes, scores = one_vs_one_votes(values, len(self.classes_))
+            values = scores if self.break_ties else votes
+        return values.argmax(axis=-1)
+
+    def _shape(self, values):
+        """Turn the problems' values, along the last axis, into those of `decision_function`."""
+        if len(self.classes_) == 2:
+            return values[..., 0]
+        if self._by_votes and self.decision_function_shape == "ovr":
+            return one_vs_one_votes(values, len(self.classes_))[1]
+        return values
+
+    def decision_function(self, X):
+        """Return the decision values of points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points; their kernel with the training points, of shape (n_samples, n_samples_fit),
+            for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_problems)
+            Two classes: positive for the second. Otherwise one value a class, the largest for the
+            predicted one where votes are not tied; or, with ``decision_function_shape="ovo"``,
+            one a pair of classes, positive for the first.
+        """
+        return self._shape(self._decision_values(X))
+
+    def predict(self, X):
+        """Predict the classes of points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        values = self._decision_values(X)
+        return self.classes_[self._choose(values)]
+
+
+class KernelSVR(RegressorMixin, BaseKernelMachine):
+    r"""Support vector regression that proves how close to the optimum it is.
+
+    .. math::
+
+        \min_{f, b}\; \tfrac12 \|f\|^2 + \sum_i C_i \max(0,\, |y_i - f(x_i) - b| - \epsilon)
+        \;=\; \max_\beta\; y^\top\beta - \epsilon\|\beta\|_1 - \tfrac12 \beta^\top K \beta
+        \quad\text{s.t.}\quad |\beta_i| \le C_i,\; \mathbf 1^\top\beta = 0
+
+    with :math:`f = \sum_i \beta_i k(x_i, \cdot)` and :math:`C_i` the product of `C` and the sample
+    weight. Training stops when the difference of the two values, the duality gap, is at most
+    `tol` times the objective, and then removes what is left of it by a few more rounds where that
+    is possible.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the loss.
+    epsilon : float, default=0.1
+        Half the width of the tube in which errors cost nothing.
+    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
+        The kernel. A callable takes two arrays of points, ``k(X, Y)``, and returns
+        their kernel matrix.
+    degree : int, default=3
+        Of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of the polynomial, rbf and laplacian kernels. "scale" is
+        ``1 / (n_features * X.var())``, the variance taken with the sample weights, and "auto" is
+        ``1 / n_features``.
+    coef0 : float, default=0.0
+        Of the polynomial kernel.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept b.
+    tol : float, default=1e-6
+        The duality gap to reach, relative to the objective.
+    max_iter : int, default=1000
+        Largest number of rounds. A round improves a block of about a thousand variables.
+    cache_size : float, default=200
+        Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
+        in single precision when needed and the latest are kept; the certificate remains in
+        double precision.
+    warm_start : bool, default=False
+        Whether `fit` starts from the previous solution where that has as many rows.
+    verbose : int, default=0
+        1 reports the result, 2 every round, through the logger ``kernelfit``.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+        Rows of the support vectors in the training data.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
+        The support vectors. Absent with a precomputed kernel.
+    n_support_ : ndarray of shape (1,)
+        Number of support vectors.
+    dual_coef_ : ndarray of shape (1, n_SV)
+        Coefficients beta.
+    intercept_ : ndarray of shape (1,)
+        The intercept b.
+    objective_ : float
+        Value of the dual, a lower bound on the optimum.
+    dual_gap_ : float
+        Upper minus lower bound on the optimum; nan where the kernel matrix is indefinite.
+    n_iter_ : int
+        Number of rounds.
+    converged_ : bool
+        Whether `tol` was reached.
+    history_ : ndarray of shape (n_iter_, 2)
+        Objective and gap after every round.
+    kernel_ : callable or None
+        The kernel ``k(X, Y)`` with its parameters resolved; None when precomputed.
+    gamma_ : float
+        The value of gamma, for kernels that have one.
+    shape_fit_ : tuple of int
+        Shape of the training data.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where all of them are strings.
+
+    See Also
+    --------
+    KernelSVC : The same for classification.
+    sklearn.svm.SVR : LIBSVM; parameters and attributes of the same names agree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit import KernelSVR
+    >>> X = np.linspace(0, 6, 50)[:, np.newaxis]
+    >>> model = KernelSVR(C=10.0, epsilon=0.01).fit(X, np.sin(X[:, 0]))
+    >>> model.predict([[np.pi / 2]]).round(2)
+    array([1.])
+    >>> model.converged_
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseKernelMachine._parameter_constraints,
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        epsilon=0.1,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        fit_intercept=True,
+        tol=1e-6,
+        max_iter=1000,
+        cache_size=200,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def _fit(self, X, y, weight, previous):
+        y = np.asarray(y, dtype=np.float64)
+        self._train(
+            X,
+            weight,
+            cost=self.C * weight,
+            groups=np.zeros(len(y), dtype=np.intp),
+            solve=partial(solve_svr_dual, epsilon=self.epsilon),
+            problems=lambda rows: iter([Problem(0, slice(None), 0, y[rows])]),
+            shape=(1, 1),
+            previous=previous,
+        )
+
+    def predict(self, X):
+        """Predict the targets of points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points; their kernel with the training points, of shape (n_samples, n_samples_fit),
+            for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._decision_values(X)[:, 0]

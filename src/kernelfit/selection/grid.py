@@ -1,0 +1,183 @@
+"""Scores of support vector machines over a grid of kernels and costs.
+
+What a fold costs is shared: distances (or inner products) are computed once for all kernels and
+folds, and the solutions for one kernel follow the path of growing costs.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from kernelfit.kernels.standard import StandardKernel
+from kernelfit.learners.svm import Problem, TrainingGram
+from kernelfit.learners.svm_path import solve_path
+
+_CHUNK_BYTES = 2**26  # of kernel values with test points at a time
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Training data from which the Gram matrix of every kernel of the grid is made.
+
+    Attributes
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        The data; unused where `matrix` serves.
+    matrix : ndarray of shape (n, n) or None
+        The geometry shared by the kernels (`StandardKernel.geometry`), or a kernel
+        matrix where the kernel is None. None where it would not fit in memory.
+    cache_bytes : float
+        Memory for a Gram matrix, or for a cache of its rows.
+    """
+
+    X: Any
+    matrix: Array | None
+    cache_bytes: float
+
+    def restrict(self, rows: Array, columns: Array) -> Array | None:
+        """Return the part of the matrix between two sets of rows."""
+        return None if self.matrix is None else self.matrix[np.ix_(rows, columns)]
+
+    def training_gram(
+        self, kernel: StandardKernel | None, train: Array, part: Array | None
+    ) -> TrainingGram:
+        """Return the Gram matrix of a kernel on training rows; `part` is the matrix on them."""
+        if part is None:
+            return TrainingGram(kernel, self.X[train], self.cache_bytes)
+        K = part if kernel is None else kernel.from_geometry(part)
+        return TrainingGram(None, self.X, self.cache_bytes, matrix=K)
+
+    def cross_gram(
+        self, kernel: StandardKernel | None, test: Array, train: Array, part: Array | None
+    ) -> Array:
+        """Return kernel values between test and training rows; `part` is the matrix on them."""
+        if kernel is None:
+            return np.asarray(part)
+        if part is None:
+            return kernel(self.X[test], self.X[train])
+        return kernel.from_geometry(part)
+
+
+@dataclass(frozen=True)
+class FoldScores:
+    """Scores of one fold, its times in seconds, and how many solutions missed the tolerance."""
+
+    scores: Array  # (n_kernels, n_costs)
+    fit_time: Array  # (n_kernels,), of all costs together
+    score_time: Array
+    n_unconverged: int
+
+
+def score_fold(
+    geometry: Geometry,
+    kernels: Sequence[StandardKernel | None],
+    Cs: Array,
+    train: Array,
+    test: Array,
+    weight: Array,
+    problems: Sequence[Problem],
+    score: Callable[[Array], Array],
+    **options: Any,
+) -> FoldScores:
+    """Train on one part of the data for every kernel and cost, and score on the other.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    kernels : sequence of StandardKernel or None
+        None stands for the precomputed matrix.
+    Cs : ndarray of shape (n_costs,)
+        Increasing.
+    train, test : ndarray of int
+        Rows of the two parts.
+    weight : ndarray of shape (len(train),)
+        Positive factors of the cost.
+    problems : sequence of Problem
+        On the training rows.
+    score : callable
+        Takes decision values of shape (len(test), n_costs, n_problems), returns n_costs scores.
+    **options
+        Passed to :func:`kernelfit.learners.svm_path.solve_path`.
+
+    Returns
+    -------
+    FoldScores
+    """
+    train_part, test_part = geometry.restrict(train, train), geometry.restrict(test, train)
+    scores = np.empty((len(kernels), len(Cs)))
+    fit_time, score_time = np.empty(len(kernels)), np.empty(len(kernels))
+    values = np.empty((len(test), len(Cs), len(problems)))
+    step = max(1, _CHUNK_BYTES // (8 * len(train)))
+    n_unconverged = 0
+    for k, kernel in enumerate(kernels):
+        started = time.perf_counter()
+        gram = geometry.training_gram(kernel, train, train_part)
+        psd = kernel is not None and kernel.psd
+        paths = [
+            solve_path(gram.part(q.rows), q.p, weight[q.rows], Cs, assume_psd=psd, **options)
+            for q in problems
+        ]
+        trained = time.perf_counter()
+        for first in range(0, len(test), step):
+            chunk = slice(first, first + step)
+            part = None if test_part is None else test_part[chunk]
+            K = geometry.cross_gram(kernel, test[chunk], train, part)
+            for problem, path in zip(problems, paths, strict=True):
+                values[chunk, :, problem.index] = K[:, problem.rows] @ path.coef.T + path.intercept
+        scores[k] = score(values)
+        fit_time[k], score_time[k] = trained - started, time.perf_counter() - trained
+        n_unconverged += sum(int(np.count_nonzero(~path.converged)) for path in paths)
+    return FoldScores(scores, fit_time, score_time, n_unconverged)
+
+
+def tabulate(
+    folds: Sequence[FoldScores], gammas: Array | None, Cs: Array, order: Array
+) -> dict[str, Any]:
+    """Return the scores as scikit-learn's ``cv_results_``.
+
+    Candidates come as in scikit-learn's ParameterGrid: by C, then by gamma.
+
+    Parameters
+    ----------
+    folds : sequence of FoldScores
+    gammas : ndarray or None
+        In the order of the scores; None where the kernel has no gamma.
+    Cs : ndarray
+        As the user gave them.
+    order : ndarray of int
+        ``Cs[order]`` are the costs in the order of the scores.
+
+    Returns
+    -------
+    dict
+    """
+    n_gammas = 1 if gammas is None else len(gammas)
+    back = np.argsort(order)
+    # (n_folds, n_costs, n_gammas) -> (n_candidates, n_folds)
+    scores = np.array([f.scores.T[back].ravel() for f in folds]).T
+    params: dict[str, Array] = {"C": np.repeat(Cs, n_gammas)}
+    if gammas is not None:
+        params["gamma"] = np.tile(gammas, len(Cs))
+    results: dict[str, Any] = {}
+    for name in ("fit_time", "score_time"):
+        # The costs of a path share its time.
+        times = np.array([np.tile(getattr(f, name) / len(Cs), len(Cs)) for f in folds])
+        results[f"mean_{name}"], results[f"std_{name}"] = times.mean(axis=0), times.std(axis=0)
+    for name, values in params.items():
+        results[f"param_{name}"] = np.ma.MaskedArray(values, mask=False)
+    results["params"] = [
+        {name: float(values[i]) for name, values in params.items()} for i in range(len(scores))
+    ]
+    for k in range(len(folds)):
+        results[f"split{k}_test_score"] = scores[:, k]
+    mean = scores.mean(axis=1)
+    results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=1)
+    results["rank_test_score"] = rankdata(-mean, method="min").astype(np.int32)
+    return results

@@ -1,0 +1,580 @@
+"""Support vector machines whose kernel width and cost are chosen by cross-validation."""
+
+import warnings
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from kernelfit.estimators.svm import KernelSVC, KernelSVR
+from kernelfit.kernels.standard import Linear, kernel_from_name
+from kernelfit.learners.svm import Problem, decompose
+from kernelfit.selection.grid import Geometry, score_fold, tabulate
+from kernelfit.solvers.gram import DenseGram
+from kernelfit.solvers.pair_steps import pair_steps
+from kernelfit.utils.progress import announce_compilation, show_progress
+from kernelfit.utils.validation import check_kernel_matrix, check_weights
+
+_POWERS = 2.0 ** np.arange(-5, 6)  # the papers' grid, for C and for sigma
+
+
+class _KernelMachineCV(BaseEstimator):
+    """What the two estimators share: the search. A subclass says how a fold is trained."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "gammas": ["array-like", None],
+        "Cs": ["array-like", None],
+        "cv": ["cv_object"],
+        "scoring": [str, callable, None],
+        "kernel": [
+            StrOptions({"linear", "poly", "rbf", "laplacian", "precomputed"}),
+            callable,
+        ],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        machine = self._machine().__sklearn_tags__()
+        tags.input_tags.pairwise = machine.input_tags.pairwise
+        tags.input_tags.sparse = machine.input_tags.sparse
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Search the grid and train the best machine on all of the data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training points; the kernel matrix, of shape (n_samples, n_samples), for
+            ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Class labels, or targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, in training and in the scores; ones when None.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Where fit raises or is interrupted, it is left as it was.
+        """
+        self._validate_params()
+        machine = self._machine()
+        X, y = machine._check_training_data(X, y)
+        weight = check_weights(sample_weight, len(y))
+        kernels, gammas = self._kernels()
+        Cs = _positive(_POWERS if self.Cs is None else self.Cs, "Cs")
+        order = np.argsort(Cs, kind="stable")
+        geometry = self._geometry(X, kernels[0])
+        score = _Scorer(self, y, weight, None if sample_weight is None else weight)
+        splits = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y))
+        if self.verbose:
+            announce_compilation(pair_steps)
+
+        def run(number, train, test):
+            train, test = np.asarray(train), np.asarray(test)
+            if train.dtype == bool:
+                train, test = np.flatnonzero(train), np.flatnonzero(test)
+            train = train[weight[train] > 0]
+            try:
+                cost_weight, problems, options, interpret = self._fold(y, weight, train)
+            except ValueError as error:
+                raise ValueError(f"in the training part of fold {number}: {error}") from None
+            fold = score_fold(
+                geometry,
+                kernels,
+                Cs[order],
+                train,
+                test,
+                cost_weight,
+                problems,
+                lambda values: score(interpret(values), X, test),
+                fit_intercept=self.fit_intercept,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                **options,
+            )
+            if self.verbose:
+                show_progress().info(
+                    "fold %d/%d: %d candidates in %.2f s, best score %.4g",
+                    number, len(splits), fold.scores.size,
+                    (fold.fit_time + fold.score_time).sum(), fold.scores.max(),
+                )  # fmt: skip
+            return fold
+
+        folds = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(run)(k + 1, train, test) for k, (train, test) in enumerate(splits)
+        )
+        results = tabulate(folds, gammas, Cs, order)
+        best = int(results["rank_test_score"].argmin())
+        machine.set_params(**results["params"][best])
+        machine.fit(X, y, sample_weight=None if sample_weight is None else weight)
+        unconverged = sum(fold.n_unconverged for fold in folds)
+        if unconverged:
+            warnings.warn(
+                f"{unconverged} solutions in the search of {type(self).__name__} did not reach "
+                f"tol={self.tol:g} in max_iter={self.max_iter} rounds: their scores are rough",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        fitted = {
+            "cv_results_": results,
+            "best_index_": best,
+            "best_params_": results["params"][best],
+            "best_score_": float(results["mean_test_score"][best]),
+            "best_estimator_": machine,
+            "n_splits_": len(splits),
+            "n_iter_": machine.n_iter_,
+            "n_features_in_": machine.n_features_in_,
+        }
+        if hasattr(machine, "feature_names_in_"):
+            fitted["feature_names_in_"] = machine.feature_names_in_
+        if is_classifier(self):
+            fitted["classes_"] = machine.classes_
+        self.__dict__.update(fitted)
+        return self
+
+    def predict(self, X):
+        """Predict by the best machine.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points; their kernel with the training points for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def _kernels(self):
+        """Return the kernels of the grid (None: a given matrix) and their gammas if they vary."""
+        fixed = callable(self.kernel) or self.kernel in ("linear", "precomputed")
+        if fixed and self.gammas is not None:
+            raise ValueError(f"expected gammas=None for kernel={self.kernel!r}, which has no gamma")
+        if fixed:
+            return [Linear() if self.kernel == "linear" else None], None
+        gammas = _positive(0.5 / _POWERS**2 if self.gammas is None else self.gammas, "gammas")
+        options = {"degree": self.degree, "coef0": self.coef0}
+        return [kernel_from_name(self.kernel, gamma=gamma, **options) for gamma in gammas], gammas
+
+    def _geometry(self, X, kernel):
+        cache_bytes = self.cache_size * 2**20
+        if kernel is None:
+            name = "the precomputed kernel matrix"
+            if callable(self.kernel):
+                name = "the matrix returned by the kernel"
+                X = np.asarray(self.kernel(X, X), dtype=np.float64)
+            matrix = DenseGram(X).matrix
+            check_kernel_matrix(matrix, name)
+            return Geometry(X, matrix, cache_bytes)
+        # The geometry, and a Gram matrix of about the same size in every job.
+        fits = 2 * 8 * X.shape[0] ** 2 <= cache_bytes
+        return Geometry(X, kernel.geometry(X) if fits else None, cache_bytes)
+
+
+class _Scorer:
+    """Scores the predictions of all costs at once by the default metric, or one by one."""
+
+    def __init__(self, search, y, weight, given_weight):
+        self.y, self.weight, self.given = y, weight, given_weight
+        self.classify = is_classifier(search)
+        self.scoring = search.scoring
+        if self.scoring is not None:
+            self.scorer = check_scoring(search, scoring=self.scoring)
+
+    def __call__(self, outputs, X, test):
+        """Return a score for each of `outputs`, arrays with one column (or plane) a cost."""
+        predictions, replays = outputs
+        y, weight = self.y[test], self.weight[test]
+        if self.scoring is not None:
+            options = {} if self.given is None else {"sample_weight": weight}
+            return np.array([self.scorer(replay, X[test], y, **options) for replay in replays()])
+        if self.classify:
+            return weight @ (predictions == y[:, None]) / weight.sum()
+        centred = y - weight @ y / weight.sum()
+        total = weight @ centred**2
+        if total == 0.0:
+            return np.where(weight @ (predictions - y[:, None]) ** 2 == 0.0, 1.0, 0.0)
+        return 1.0 - weight @ (predictions - y[:, None]) ** 2 / total
+
+
+class _ReplayClassifier(ClassifierMixin, BaseEstimator):
+    """Shows stored decision values to a scorer as if it had computed them."""
+
+    def __init__(self, classes, prediction, values):
+        self.classes_, self._prediction, self._values = classes, prediction, values
+
+    def predict(self, X):
+        return self._prediction
+
+    def decision_function(self, X):
+        return self._values
+
+
+class _ReplayRegressor(RegressorMixin, BaseEstimator):
+    """Shows stored predictions to a scorer as if it had computed them."""
+
+    def __init__(self, prediction):
+        self._prediction = prediction
+
+    def predict(self, X):
+        return self._prediction
+
+
+def _positive(values, name):
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 1 or not values.size or not np.all((values > 0) & np.isfinite(values)):
+        raise ValueError(f"expected {name} to be a list of positive numbers, got {values!r}")
+    return values
+
+
+class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
+    r"""Support vector classification with gamma and C chosen by cross-validation.
+
+    .. math::
+
+        (\hat\gamma, \hat C) = \arg\max_{\gamma, C}\;
+        \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C)
+
+    Each of the k folds is trained on the rest of the data and scored on itself. The scores are
+    those of ``GridSearchCV(SVC())`` on the same folds up to the solvers' tolerances, and so is the
+    choice; the search takes a fraction of the time, because distances are computed once, the
+    solution for one C is where the next C starts, and a path ends once no coefficient is at
+    its bound.
+
+    Parameters
+    ----------
+    gammas : array-like, default=None
+        Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^-5 .. 2^5, which suits
+        features scaled to [0, 1].
+    Cs : array-like, default=None
+        Values of C to try; None means 2^-5 .. 2^5.
+    cv : int, splitter or iterable of (train, test), default=None
+        The folds, as in scikit-learn: None means 5, stratified.
+    scoring : str or callable, default=None
+        A scorer of scikit-learn; None means accuracy. Sample weights count in either.
+    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
+        The kernel. With "linear", "precomputed" or a callable only C is chosen.
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=0.0
+        Of the polynomial kernel.
+    fit_intercept : bool, default=True
+        Whether the decision function has an intercept.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        How more than two classes are divided into problems; see `KernelSVC`.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        See `KernelSVC`.
+    break_ties : bool, default=False
+        See `KernelSVC`.
+    class_weight : dict or "balanced", default=None
+        Factors of C by class; "balanced" refers to the training part of a fold.
+    tol : float, default=1e-4
+        The duality gap to reach, relative to the objective.
+    max_iter : int, default=1000
+        Largest number of rounds in one problem.
+    cache_size : float, default=1000
+        Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
+        rows of kernel matrices are computed on demand.
+    n_jobs : int, default=None
+        Number of folds worked on at a time; threads unless a joblib backend is configured.
+    verbose : int, default=0
+        1 reports every fold through the logger ``kernelfit``.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen C and gamma; the first candidate of the best mean score.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its position in `cv_results_`.
+    best_estimator_ : KernelSVC
+        Trained on all of the data with the chosen parameters, with its certificate.
+    cv_results_ : dict of ndarrays
+        As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
+        of its path.
+    n_splits_ : int
+        Number of folds.
+    n_iter_ : int or ndarray of shape (n_problems,)
+        Rounds of the best estimator's training.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where all of them are strings.
+
+    See Also
+    --------
+    KernelSVC : The machine with given parameters.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> from kernelfit import KernelSVCCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> search = KernelSVCCV().fit(minmax_scale(X), y)
+    >>> search.best_params_
+    {'C': 8.0, 'gamma': 2.0}
+    >>> search.best_estimator_.converged_
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **_KernelMachineCV._parameter_constraints,
+        "multi_class": [StrOptions({"ovo", "ovr"})],
+        "decision_function_shape": [StrOptions({"ovo", "ovr"})],
+        "break_ties": ["boolean"],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def __init__(
+        self,
+        gammas=None,
+        Cs=None,
+        *,
+        cv=None,
+        scoring=None,
+        kernel="rbf",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        multi_class="ovo",
+        decision_function_shape="ovr",
+        break_ties=False,
+        class_weight=None,
+        tol=1e-4,
+        max_iter=1000,
+        cache_size=1000,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.gammas = gammas
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def decision_function(self, X):
+        """Return the decision values of the best machine.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_problems)
+            See `KernelSVC.decision_function`.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    def _machine(self):
+        return KernelSVC(
+            kernel=self.kernel,
+            degree=self.degree,
+            coef0=self.coef0,
+            fit_intercept=self.fit_intercept,
+            multi_class=self.multi_class,
+            decision_function_shape=self.decision_function_shape,
+            break_ties=self.break_ties,
+            class_weight=self.class_weight,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            cache_size=self.cache_size,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+
+    def _fold(self, y, weight, train):
+        machine = self._machine()
+        labels, factors = machine._encode(y[train], weight[train])
+        n_classes, one_vs_one = len(machine.classes_), self.multi_class == "ovo"
+        problems = list(decompose(labels, n_classes, one_vs_one))
+
+        def interpret(values):
+            predictions = machine.classes_[machine._choose(values)]
+
+            def replays():
+                for k in range(values.shape[1]):
+                    shown = machine._shape(values[:, k])
+                    yield _ReplayClassifier(machine.classes_, predictions[:, k], shown)
+
+            return predictions, replays
+
+        return weight[train] * factors[labels], problems, {}, interpret
+
+
+class KernelSVRCV(RegressorMixin, _KernelMachineCV):
+    r"""Support vector regression with gamma and C chosen by cross-validation.
+
+    .. math::
+
+        (\hat\gamma, \hat C) = \arg\max_{\gamma, C}\;
+        \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C)
+
+    Each of the k folds is trained on the rest of the data and scored on itself. The scores are
+    those of ``GridSearchCV(SVR())`` on the same folds up to the solvers' tolerances, and so is the
+    choice; see `KernelSVCCV` for what makes the search fast.
+
+    Parameters
+    ----------
+    gammas : array-like, default=None
+        Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^-5 .. 2^5, which suits
+        features scaled to [0, 1].
+    Cs : array-like, default=None
+        Values of C to try; None means 2^-5 .. 2^5.
+    epsilon : float, default=0.1
+        Half the width of the tube in which errors cost nothing.
+    cv : int, splitter or iterable of (train, test), default=None
+        The folds, as in scikit-learn: None means 5, not shuffled.
+    scoring : str or callable, default=None
+        A scorer of scikit-learn; None means R^2. Sample weights count in either.
+    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
+        The kernel. With "linear", "precomputed" or a callable only C is chosen.
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=0.0
+        Of the polynomial kernel.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    tol : float, default=1e-4
+        The duality gap to reach, relative to the objective.
+    max_iter : int, default=1000
+        Largest number of rounds in one problem.
+    cache_size : float, default=1000
+        Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
+        rows of kernel matrices are computed on demand.
+    n_jobs : int, default=None
+        Number of folds worked on at a time; threads unless a joblib backend is configured.
+    verbose : int, default=0
+        1 reports every fold through the logger ``kernelfit``.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen C and gamma; the first candidate of the best mean score.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its position in `cv_results_`.
+    best_estimator_ : KernelSVR
+        Trained on all of the data with the chosen parameters, with its certificate.
+    cv_results_ : dict of ndarrays
+        As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
+        of its path.
+    n_splits_ : int
+        Number of folds.
+    n_iter_ : int
+        Rounds of the best estimator's training.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where all of them are strings.
+
+    See Also
+    --------
+    KernelSVR : The machine with given parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit import KernelSVRCV
+    >>> X = np.random.default_rng(0).uniform(size=(60, 1))
+    >>> search = KernelSVRCV(epsilon=0.01).fit(X, np.sin(6 * X[:, 0]))
+    >>> round(search.best_score_, 3)
+    1.0
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **_KernelMachineCV._parameter_constraints,
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        gammas=None,
+        Cs=None,
+        *,
+        epsilon=0.1,
+        cv=None,
+        scoring=None,
+        kernel="rbf",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        tol=1e-4,
+        max_iter=1000,
+        cache_size=1000,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.gammas = gammas
+        self.Cs = Cs
+        self.epsilon = epsilon
+        self.cv = cv
+        self.scoring = scoring
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _machine(self):
+        return KernelSVR(
+            epsilon=self.epsilon,
+            kernel=self.kernel,
+            degree=self.degree,
+            coef0=self.coef0,
+            fit_intercept=self.fit_intercept,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            cache_size=self.cache_size,
+            verbose=self.verbose,
+        )
+
+    def _fold(self, y, weight, train):
+        problems = [Problem(0, slice(None), 0, np.asarray(y[train], dtype=np.float64))]
+
+        def interpret(values):
+            predictions = values[:, :, 0]
+            return predictions, lambda: map(_ReplayRegressor, predictions.T)
+
+        return weight[train], problems, {"epsilon": self.epsilon}, interpret

@@ -1,0 +1,119 @@
+"""Checks of what the user hands in; each complaint is one sentence."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+
+# Products of a fixed vector with the rows and with the columns of a matrix may differ by this
+# fraction of the tolerance; beyond it every entry is looked at.
+_ALARM = 2.0**-8
+
+
+def check_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    """Return the sample weights as a new array, ones when None.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n,) or None
+    n : int
+        Number of samples.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Finite and not negative, at least one positive.
+    """
+    if sample_weight is None:
+        return np.ones(n)
+    weight = check_array(
+        sample_weight, dtype=np.float64, ensure_2d=False, copy=True, input_name="sample_weight"
+    )
+    if weight.shape != (n,):
+        raise ValueError(f"expected sample_weight of shape ({n},), got {weight.shape}")
+    if weight.min() < 0:
+        raise ValueError(f"expected sample_weight >= 0, got {weight.min()}")
+    if not weight.any():
+        raise ValueError("expected a positive sample weight, got only zero weights")
+    return np.asarray(weight)
+
+
+def check_kernel_matrix(K: NDArray[Any], name: str) -> None:
+    """Raise ValueError unless K is a finite and symmetric matrix.
+
+    Entries may differ from their mirror image by the square root of the precision, relative to
+    the larger of the two and of the diagonal. One pass along the rows computes ``K r`` and ``K'r``
+    for a fixed irregular vector r, which agree for a symmetric matrix and are not finite for one
+    that is not. A single pair of different entries always shows, since ``1 <= |r_i| <= 2``; that
+    several cancel out in every row they are in is practically impossible.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        In C order.
+    name : str
+        What the message calls the matrix.
+    """
+    n = K.shape[0]
+    tolerance = float(np.sqrt(np.finfo(K.dtype).eps))
+    scale = float(np.abs(K.diagonal()).max(initial=0.0))
+    rng = np.random.default_rng(0)
+    r = rng.choice([-1.0, 1.0], n) * rng.uniform(1.0, 2.0, n)
+    by_rows, by_columns = _products(K, r)
+    with np.errstate(invalid="ignore"):  # inf - inf
+        difference = np.abs(by_rows - by_columns)
+    if np.all(difference <= _ALARM * tolerance * scale):
+        return
+    i, j = _first_fault(K, tolerance, scale if np.isfinite(scale) else 0.0)
+    if i < 0:
+        return
+    for pair in ((i, j), (j, i)):
+        if not np.isfinite(K[pair]):
+            raise ValueError(f"expected {name} to be finite, got {K[pair]} at {pair}")
+    raise ValueError(
+        f"expected {name} to be symmetric, got {K[i, j]} at {(i, j)} and {K[j, i]} at {(j, i)}"
+    )
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _products(
+    K: NDArray[Any], r: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return ``K r`` and ``K'r``, reading K once, four rows at a time."""
+    n = K.shape[0]
+    by_rows, by_columns = np.zeros(n), np.zeros(n)
+    i = 0
+    while i + 4 <= n:
+        row0, row1, row2, row3 = K[i], K[i + 1], K[i + 2], K[i + 3]
+        r0, r1, r2, r3 = r[i], r[i + 1], r[i + 2], r[i + 3]
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(n):
+            k0, k1, k2, k3 = row0[j], row1[j], row2[j], row3[j]
+            s0 += k0 * r[j]
+            s1 += k1 * r[j]
+            s2 += k2 * r[j]
+            s3 += k3 * r[j]
+            by_columns[j] += (k0 * r0 + k1 * r1) + (k2 * r2 + k3 * r3)
+        by_rows[i], by_rows[i + 1], by_rows[i + 2], by_rows[i + 3] = s0, s1, s2, s3
+        i += 4
+    while i < n:
+        for j in range(n):
+            by_rows[i] += K[i, j] * r[j]
+            by_columns[j] += K[i, j] * r[i]
+        i += 1
+    return by_rows, by_columns
+
+
+@njit(cache=True)
+def _first_fault(K: NDArray[Any], tolerance: float, scale: float) -> tuple[int, int]:
+    """Return the first pair i <= j that is not finite or not symmetric, or (-1, -1)."""
+    for i in range(K.shape[0]):
+        for j in range(i, K.shape[0]):
+            a, b = K[i, j], K[j, i]
+            if not (np.isfinite(a) and np.isfinite(b)):
+                return i, j
+            if abs(a - b) > tolerance * max(abs(a), abs(b), scale):
+                return i, j
+    return -1, -1

@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+
+from kernelfit.utils.validation import check_kernel_matrix, check_weights
+
+
+def symmetric(n, seed=0):
+    X = np.random.default_rng(seed).standard_normal((n, 4))
+    K = X @ X.T
+    return (K + K.T) / 2
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 64, 131])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_accepts_symmetric_matrices(n, dtype):
+    check_kernel_matrix(symmetric(n).astype(dtype), "K")
+
+
+def test_accepts_rounding_and_zero_matrices():
+    K = symmetric(50)
+    K[3, 7] *= 1 + 1e-12
+    check_kernel_matrix(K, "K")
+    check_kernel_matrix(np.zeros((4, 4)), "K")
+    hollow = np.abs(symmetric(40))
+    np.fill_diagonal(hollow, 0.0)  # no diagonal to compare with
+    check_kernel_matrix(hollow, "K")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("i", "j"), [(0, 1), (3, 60), (66, 66), (1, 66)])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_names_the_entry_that_is_not_finite(dtype, i, j, value):
+    K = symmetric(67).astype(dtype)
+    K[j, i] = value
+    with pytest.raises(ValueError, match=rf"expected K to be finite, got {value} at \({j}, {i}\)"):
+        check_kernel_matrix(K, "K")
+
+
+@pytest.mark.parametrize(("i", "j"), [(0, 1), (3, 60), (1, 66)])
+@pytest.mark.parametrize("size", [1e-6, 1e-2, 1e6])
+def test_names_the_pair_that_is_not_symmetric(i, j, size):
+    K = symmetric(67)
+    K[i, j] += size * np.abs(K.diagonal()).max()
+    with pytest.raises(
+        ValueError, match=rf"symmetric, got .* at \({i}, {j}\) and .* at \({j}, {i}\)"
+    ):
+        check_kernel_matrix(K, "K")
+
+
+def test_names_the_first_of_many_pairs():
+    K = np.random.default_rng(0).uniform(size=(30, 30))
+    with pytest.raises(ValueError, match=r"at \(0, 1\) and .* at \(1, 0\)"):
+        check_kernel_matrix(K, "K")
+
+
+def test_weights_default_to_ones_and_are_copied():
+    np.testing.assert_array_equal(check_weights(None, 3), np.ones(3))
+    given = np.array([1.0, 0.0, 2.0])
+    assert not np.shares_memory(check_weights(given, 3), given)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1.0, -1.0], "expected sample_weight >= 0, got -1.0"),
+        ([1.0, 1.0, 1.0], r"expected sample_weight of shape \(2,\), got \(3,\)"),
+        ([[1.0, 1.0]], r"expected sample_weight of shape \(2,\), got \(1, 2\)"),
+        ([0.0, 0.0], "got only zero weights"),
+        ([np.nan, 1.0], "sample_weight contains NaN"),
+        ([np.inf, 1.0], "sample_weight contains infinity"),
+    ],
+)
+def test_bad_weights(weight, message):
+    with pytest.raises(ValueError, match=message):
+        check_weights(weight, 2)

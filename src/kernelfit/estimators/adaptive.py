@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from sklearn.base import is_regressor
@@ -32,9 +32,10 @@ class AdaptiveMachine(BaseKernelMachine):
         "out_of_sample": [StrOptions(set(_RULES))],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
-    _method: ClassVar[str]
+    _method: ClassVar[Literal["dank", "knpl"]]
+    # What only DANK has.
     tau = 0.0
-    partition = None
+    partition: int | None = None
     combine = "global"
 
     def _fit(self, X, y, weight, previous):
@@ -64,7 +65,7 @@ class AdaptiveMachine(BaseKernelMachine):
         if self._precomputed:
             raise ValueError("expected data to partition, got a precomputed kernel matrix")
         rows = np.flatnonzero(weight)
-        if self.partition > len(rows):
+        if self.partition is None or self.partition > len(rows):
             raise ValueError(f"expected partition <= n_samples = {len(rows)}, got {self.partition}")
         means = KMeans(self.partition, n_init=1, random_state=self.random_state)
         means.fit(X[rows], sample_weight=weight[rows])

@@ -36,7 +36,7 @@ References
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +110,7 @@ class Response:
         """Return Theta[idx]; `K_rows` is K[idx], of which columns off the support do not matter."""
         raise NotImplementedError
 
-    def compact(self) -> "Response":
+    def compact(self) -> Self:
         """Return the response on the support and one more point, which stands for all others.
 
         Rows of Theta off the support are equal, so this holds all of it.

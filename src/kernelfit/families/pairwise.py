@@ -15,6 +15,7 @@ form ``G = 11' + P Gamma P`` with ``P = I - 11'/n``, where the paper iterates by
 """
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class PairwiseResponse(Response):
     row_means: FloatArray
     mean: float
 
-    def compact(self) -> Response:
+    def compact(self) -> Self:
         """Return the response on the support and one more point, which stands for all others."""
         row_means = np.append(self.row_means[self.support], 0.0)
         return replace(super().compact(), row_means=row_means)

@@ -58,4 +58,4 @@ def smooth_shares(kernel: FloatArray, weight: FloatArray) -> FloatArray:
     """
     shares = kernel * weight
     total = shares.sum(axis=1, keepdims=True)
-    return np.divide(shares, total, out=np.zeros(shares.shape), where=total > 0.0)
+    return np.asarray(np.divide(shares, total, out=np.zeros(shares.shape), where=total > 0.0))

@@ -50,8 +50,8 @@ def learn_blocks(
     Parameters
     ----------
     gram, p, lower, upper, weight, eta, relative, groups, epsilon
-        As for :func:`kernelfit.learners.dank.learn_factor`. A relative eta refers to the machines of
-        the blocks, taken together.
+        As for :func:`kernelfit.learners.dank.learn_factor`. A relative eta refers to the machines
+        of the blocks, taken together.
     blocks : ndarray of shape (n,)
         The block of every point.
     n_jobs : int, optional

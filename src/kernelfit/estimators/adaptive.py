@@ -50,6 +50,8 @@ class AdaptiveMachine(BaseKernelMachine):
                 f"expected kernel 'rbf' or 'laplacian', whose values are positive, for "
                 f"out_of_sample='smooth', got {self.kernel!r}"
             )
+        if self.solver == "quartic" and self.tau > 0.0:
+            raise ValueError(f"expected tau=0 for solver='quartic', got {self.tau}")
         n = len(y)
         # What the learner needs to know of every row beside its cost.
         self._row_table = np.zeros((n, 2), dtype=np.intp)

@@ -11,13 +11,16 @@ if TYPE_CHECKING:
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
+    from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "DANKClassifier",
+    "DANKClassifierCV",
     "DANKRegressor",
+    "DANKRegressorCV",
     "KNPLClassifier",
     "KNPLRegressor",
     "KernelSVC",
@@ -28,7 +31,9 @@ __all__ = [
 
 _HOME = {
     "DANKClassifier": "kernelfit.estimators.dank",
+    "DANKClassifierCV": "kernelfit.selection.dank_cv",
     "DANKRegressor": "kernelfit.estimators.dank",
+    "DANKRegressorCV": "kernelfit.selection.dank_cv",
     "KNPLClassifier": "kernelfit.estimators.knpl",
     "KNPLRegressor": "kernelfit.estimators.knpl",
     "KernelSVC": "kernelfit.estimators.svm",

@@ -2,7 +2,7 @@
 
 import warnings
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelfit.estimators.svm import KernelSVC, KernelSVR
 from kernelfit.kernels.standard import Linear, kernel_from_name
 from kernelfit.learners.svm import Problem, decompose
+from kernelfit.learners.svm_path import solve_path
 from kernelfit.selection.grid import Geometry, score_fold, tabulate
 from kernelfit.solvers.gram import DenseGram
 from kernelfit.solvers.pair_steps import pair_steps
@@ -46,6 +47,12 @@ class _KernelMachineCV(BaseEstimator):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+
+    _path: Any = staticmethod(solve_path)
+
+    def _etas(self):
+        """Return the values of eta to try; none for machines without it."""
+        return ()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -103,6 +110,7 @@ class _KernelMachineCV(BaseEstimator):
                 cost_weight,
                 problems,
                 lambda values: score(interpret(values), X, test),
+                path=self._path,
                 fit_intercept=self.fit_intercept,
                 tol=self.tol,
                 max_iter=self.max_iter,
@@ -119,7 +127,7 @@ class _KernelMachineCV(BaseEstimator):
         folds = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(run)(k + 1, train, test) for k, (train, test) in enumerate(splits)
         )
-        results = tabulate(folds, gammas, Cs, order)
+        results = tabulate(folds, gammas, Cs, order, self._etas())
         best = int(results["rank_test_score"].argmin())
         machine.set_params(**results["params"][best])
         machine.fit(X, y, sample_weight=None if sample_weight is None else weight)

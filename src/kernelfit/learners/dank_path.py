@@ -52,6 +52,12 @@ def solve_dank_path(
                 coef[k, j] = plain.coef[k]
                 intercept[k, j], converged[k, j] = plain.intercept[k], plain.converged[k]
                 continue
+            if k > 0 and np.array_equal(plain.coef[k], plain.coef[k - 1]):
+                if np.all(np.abs(coef[k - 1, j]) < Cs[k - 1] * weight):
+                    # No bound was met, here or there: a larger cost changes nothing.
+                    coef[k, j] = coef[k - 1, j]
+                    intercept[k, j], converged[k, j] = intercept[k - 1, j], converged[k - 1, j]
+                    continue
             upper = C * weight * (p > 0.0) if epsilon is None else C * weight
             result = learn_factor(
                 gram,

@@ -18,6 +18,8 @@ from kernelfit.solvers.svm_dual import solve_svm_dual
 
 # The model is solved to this fraction of the present gap.
 _INNER_ACCURACY = 0.01
+# A full step that leaves at most this fraction of the gap is taken as it is.
+_ENOUGH = 0.8
 _CACHE_BYTES = 2**28
 
 
@@ -44,7 +46,7 @@ def newton_steps(problem: SaddleProblem, beta: FloatArray) -> Iterator[Response]
             assume_psd=True,
         )
         full = problem.respond(model.x)
-        if problem.gap(full)[0] <= 0.5 * gap:
+        if problem.gap(full)[0] <= _ENOUGH * gap:
             response = full
         else:
             response = _line_search(problem, response, full)

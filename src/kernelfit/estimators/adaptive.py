@@ -163,18 +163,18 @@ class AdaptiveMachine(BaseKernelMachine):
     def _one_or_all(self, values):
         return values[0] if len(values) == 1 else values
 
+    def _factor_matrix(self, k):
+        """Return the factor on the rows of problem k."""
+        own, rows = self.support_[self._layers[k]], self._problem_rows[k]
+        place = np.full(self.shape_fit_[0], len(own))
+        place[own] = np.arange(len(own))
+        return self._factors[k].matrix(self._support_gram(k))[np.ix_(place[rows], place[rows])]
+
     @property
     def adaptive_matrix_(self):
         """The learned factor on the rows of positive weight, or a list of one a problem."""
         check_is_fitted(self)
-        matrices = []
-        for k, rows in enumerate(self._problem_rows):
-            own = self.support_[self._layers[k]]
-            place = np.full(self.shape_fit_[0], len(own))
-            place[own] = np.arange(len(own))
-            small = self._factors[k].matrix(self._support_gram(k))
-            matrices.append(small[np.ix_(place[rows], place[rows])])
-        return self._one_or_all(matrices)
+        return self._one_or_all([self._factor_matrix(k) for k in range(len(self._factors))])
 
     @property
     def rank_(self):

@@ -42,6 +42,10 @@ def alternating_steps(
     beta : ndarray of shape (n,)
         The machine's solution for the kernel K, Theta = 11'.
     scheme : {"damped", "closed", "admm"}
+
+    Yields
+    ------
+    Response
     """
     K = problem.gram.matrix
     if K is None:

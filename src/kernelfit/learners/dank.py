@@ -160,6 +160,16 @@ def squared_norm(
 
     Copies of a point share its coefficient evenly. The machine's dual leaves open how rows that
     repeat each other share theirs, so these are put together first; 1 where beta is zero.
+
+    Parameters
+    ----------
+    beta, weight : ndarray of shape (n,)
+    groups : ndarray of shape (n,), optional
+        Equal for rows that repeat each other.
+
+    Returns
+    -------
+    float
     """
     if groups is not None:
         groups = np.unique(groups, return_inverse=True)[1]

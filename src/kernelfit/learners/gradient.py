@@ -35,6 +35,10 @@ def gradient_steps(problem: SaddleProblem, scheme: Scheme) -> Iterator[Response]
     problem : SaddleProblem
         Its kernel matrix must be in memory.
     scheme : {"nesterov", "nesterov_monotone", "projected_gradient"}
+
+    Yields
+    ------
+    Response
     """
     lifted = _Lifted(problem)
     step = lifted.step(scheme)

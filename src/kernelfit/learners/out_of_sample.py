@@ -41,6 +41,15 @@ def reciprocal_neighbours(distances: FloatArray) -> FloatArray:
     It maximises ``1 / (r s)``, where the new point is the r-th nearest of all new points to the
     training point, and that is the s-th nearest of all training points to the new one. So the
     shares of one point depend on the others.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (m, n)
+        From new points to training points.
+
+    Returns
+    -------
+    ndarray of shape (m, n)
     """
     s = distances.argsort(axis=1, kind="stable").argsort(axis=1) + 1.0
     r = distances.argsort(axis=0, kind="stable").argsort(axis=0) + 1.0
@@ -55,6 +64,17 @@ def smooth_shares(kernel: FloatArray, weight: FloatArray) -> FloatArray:
     """Return shares in proportion to a positive kernel: kernel regression of the factor's rows.
 
     A point to which the kernel of every training point has vanished has none.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (m, n)
+        Between new points and training points, >= 0.
+    weight : ndarray of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (m, n)
+        Rows sum to 1 or are zero.
     """
     shares = kernel * weight
     total = shares.sum(axis=1, keepdims=True)

@@ -116,6 +116,10 @@ def follow(
         Go on for a few rounds after that, as long as each at least halves the gap.
     callback : callable, optional
         Called as ``callback(n_iter, objective, gap)`` after every round.
+
+    Returns
+    -------
+    SaddleResult
     """
     history: list[tuple[float, float]] = []
     met_at, previous = -1, np.inf

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kernelfit.learners.dank import learn_factor, squared_norm
 from kernelfit.solvers.gram import DenseGram, RowGram
@@ -9,7 +11,8 @@ from kernelfit.solvers.svm_dual import solve_svm_dual
 from tests.reference import dank
 from tests.reference.checks import assert_feasible
 from tests.reference.examples import blobs, example
-from tests.reference.svm import duality_gap, svc_problem
+from tests.reference.strategies import dual_problems
+from tests.reference.svm import duality_gap, rounding_error, svc_problem
 
 CASES = [("dank", 0.0), ("dank", 0.01), ("dank", 0.5), ("knpl", 0.0)]
 
@@ -215,3 +218,23 @@ def test_large_problem_uses_blocks():
     assert np.isclose(cold.objective, warm.objective, rtol=2e-7)
     machine = problem.replace(K=result.response.matrix(problem.K) * problem.K, fit_intercept=False)
     assert duality_gap(machine, free.x) <= 1.1e-7 * free.objective
+
+
+@settings(max_examples=40)
+@given(
+    dual_problems(kinds=("features", "duplicates", "rbf")),
+    st.sampled_from(CASES[1:]),
+    st.sampled_from([0.05, 1.0]),
+)
+def test_newton_on_drawn_problems(problem, case, factor):
+    """Features drawn by hypothesis have scales from 1e-6 to 1e6, as have costs."""
+    method, tau = case
+    result = learn(problem, factor, tau, method, relative=True, tol=1e-4)
+    eta = result.response.eta
+    assert_feasible(problem, result.x)
+    machine = problem.replace(K=dank.response(problem.K, result.x, eta, tau, method) * problem.K)
+    error = rounding_error(machine, result.x)
+    # The reference decomposes a matrix of norm n, which leaves an absolute error in theta.
+    slack = error + 1e-12 * problem.n * float(problem.bound @ (np.abs(problem.K) @ problem.bound))
+    assert abs(result.gap - duality_gap(machine, result.x, result.intercept)) <= slack
+    assert result.converged or slack > 1e-6 * abs(result.objective)

@@ -83,6 +83,16 @@ class LowRankResponse(Response):
         """Return the diagonal of F."""
         return np.asarray((self.factors**2).sum(axis=1)[_places(self.beta)])
 
+    def curvature(self, K: FloatArray, ridge: FloatArray) -> FloatArray:
+        """Return a bound on the Hessian as an n x n array.
+
+        Between eigenvectors below the threshold nothing changes, so that part is left out; it is
+        exact between those above, and only between the two kinds a bound.
+        """
+        root = np.sqrt(self.weight)[:, None]
+        Z = root * self.factors[_places(self.beta)] / np.sqrt(self.eigenvalues)
+        return super().curvature(K, ridge) - self.projected_curvature(K, Z)
+
     def spectrum(self, K: KernelMatrix) -> FloatArray:
         """Return the non-zero eigenvalues of F with its copies counted, largest first."""
         return self.eigenvalues

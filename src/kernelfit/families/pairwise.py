@@ -63,6 +63,11 @@ class PairwiseResponse(Response):
         gamma = self.rate * self.coef**2 * K_diagonal
         return np.asarray(1.0 + self.mean - 2.0 * self.row_means + gamma)
 
+    def curvature(self, K: FloatArray, ridge: FloatArray) -> FloatArray:
+        """Return the Hessian of the energy as an n x n array."""
+        Z = np.sqrt(self.weight / self.weight.sum())[:, None]
+        return self.matrix(K) * K + self.projected_curvature(K, Z)
+
     def spectrum(self, K: KernelMatrix) -> FloatArray:
         """Return the non-zero eigenvalues of G with its copies counted, largest first.
 

@@ -20,6 +20,8 @@ from kernelfit.solvers.svm_dual import solve_svm_dual
 _INNER_ACCURACY = 0.01
 # A full step that leaves at most this fraction of the gap is taken as it is.
 _ENOUGH = 0.8
+# Up to this order the tighter bound on the Hessian, a product of n x n matrices, pays.
+_MAX_TIGHT = 3000
 _CACHE_BYTES = 2**28
 
 
@@ -57,6 +59,8 @@ def newton_steps(problem: SaddleProblem, beta: FloatArray) -> Iterator[Response]
 def _curvature(problem: SaddleProblem, response: Response) -> DenseGram | RowGram:
     gram = problem.gram
     ridge = response.ridge(gram)
+    if gram.matrix is not None and gram.n <= _MAX_TIGHT:
+        return DenseGram(response.curvature(gram.matrix, ridge))
     if gram.matrix is not None:
         everything = np.arange(gram.n)
         return DenseGram(response.curvature_rows(everything, gram.matrix, ridge))

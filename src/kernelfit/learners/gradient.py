@@ -100,9 +100,7 @@ class _Lifted:
             raise ValueError("expected a kernel matrix in memory for this solver; raise cache_size")
         weight, eta = self.problem.family.weight, self.problem.family.eta
         n = float(weight.sum())
-        C = float((np.maximum(self.upper, -self.lower)[: weight.size] / weight).max())
-        if self.regression:
-            C = float((self.problem.upper / weight).max())
+        C = float((np.maximum(self.problem.upper, -self.problem.lower) / weight).max())
         if scheme == "projected_gradient":
             L = n + n * C**2 / (4.0 * eta) * float(np.linalg.eigvalsh(K)[-1])
         elif self.regression:

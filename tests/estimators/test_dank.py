@@ -193,6 +193,13 @@ def test_pickle_and_refit():
     assert np.isfinite(model.decision_function(X_new)).all()
 
 
+def test_predictions_follow_the_parameters_of_the_fit():
+    model = DANKClassifier().fit(X, y)
+    values = model.decision_function(X_new)
+    model.set_params(out_of_sample="knn", partition=3, combine="nearest")
+    assert np.array_equal(model.decision_function(X_new), values)
+
+
 def test_warm_start():
     model = DANKClassifier(tau=0.0, warm_start=True).fit(X, y)
     first = model.decision_function(X_new)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import is_regressor
@@ -93,16 +93,18 @@ class AdaptiveMachine(BaseKernelMachine):
         for (_, result), rows in zip(results, self._problem_rows, strict=True):
             own = rows[result.response.support]
             self._factors.append(result.response.compact())
-            # The problem's support: places among the support vectors, and its coefficients.
+            # Where the problem's support is among the support vectors.
             self._layers.append(position[own])
         eta = [result.response.eta for _, result in results]
         self.eta_ = eta[0] if len(eta) == 1 else np.array(eta)
-        if self.partition is not None and self.combine == "nearest":
-            self._support_blocks = self._row_table[self.support_, 1]
+        # Predictions follow the parameters of the fit, should they be changed after it.
+        self._rule = self.out_of_sample
+        by_block = self.partition is not None and self.combine == "nearest"
+        self._support_blocks = self._row_table[self.support_, 1] if by_block else None
         if self._precomputed:
             self._support_kernel = np.asarray(X[np.ix_(self.support_, self.support_)], np.float64)
-        if self.out_of_sample != "neutral":
-            self._X_fit, self._weight_fit = X, weight
+        keep = self._rule != "neutral"
+        self._fit_data: Any = (X, weight, self.n_neighbors) if keep else None
 
     def _solve(self, gram, p, table, *, warm_start, **options):
         cost, groups, blocks = table[:, 0], table[:, 1], table[:, 2]
@@ -189,14 +191,14 @@ class AdaptiveMachine(BaseKernelMachine):
         return self._one_or_all(np.array(ranks))
 
     def _decision_values(self, X):
-        nearest_block = self.partition is not None and self.combine == "nearest"
-        if self.out_of_sample == "neutral" and not nearest_block:
-            return super()._decision_values(X)
         check_is_fitted(self)
+        by_block = self._support_blocks is not None
+        if self._rule == "neutral" and not by_block:
+            return super()._decision_values(X)
         X = self._check_test_data(X)
         values = np.empty((X.shape[0], len(self.intercept_)))
         step = max(1, _CHUNK_BYTES // (8 * max(1, self.shape_fit_[0])))
-        if self.out_of_sample == "reciprocal":
+        if self._rule == "reciprocal":
             step = X.shape[0]  # ranks among all of the points
         for first in range(0, X.shape[0], step):
             part = X[first : first + step]
@@ -205,7 +207,7 @@ class AdaptiveMachine(BaseKernelMachine):
                 K = part[:, self.support_]
             elif len(self.support_):
                 K = self.kernel_(part, self.support_vectors_)
-            if nearest_block:
+            if by_block:
                 K = K * (self._nearest_block(part)[:, None] == self._support_blocks)
             for k in range(len(self.intercept_)):
                 values[first : first + step, k] = self._machine_values(k, part, K)
@@ -216,7 +218,7 @@ class AdaptiveMachine(BaseKernelMachine):
         places = self._layers[k]
         beta = self._factors[k].beta[:-1]
         K = K[:, places]
-        if self.out_of_sample != "neutral":
+        if self._rule != "neutral":
             K = K * self._extend(k, X)
         return K @ beta + self.intercept_[k]
 
@@ -227,14 +229,15 @@ class AdaptiveMachine(BaseKernelMachine):
         resembles.
         """
         rows = self._problem_rows[k]
-        data, weight = self._X_fit[rows], self._weight_fit[rows]
+        data, weight, n_neighbors = self._fit_data
+        data, weight = data[rows], weight[rows]
         own = self.support_[self._layers[k]]
-        if self.out_of_sample == "smooth":
+        if self._rule == "smooth":
             shares = smooth_shares(self.kernel_(X, data), weight)
-        elif self.out_of_sample == "reciprocal":
+        elif self._rule == "reciprocal":
             shares = reciprocal_neighbours(squared_distances(X, data))
         else:
-            count = 1 if self.out_of_sample == "nearest" else self.n_neighbors
+            count = 1 if self._rule == "nearest" else n_neighbors
             shares = knn_shares(squared_distances(X, data), weight, count)
         on_support = np.isin(rows, own)
         merged = np.zeros((X.shape[0], len(own) + 1))

@@ -67,7 +67,7 @@ def learn_blocks(
     members = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
     options = {"epsilon": epsilon, "fit_intercept": False, **options}
 
-    def run(solve: Any, start: FloatArray | None, *more: Any) -> tuple[FloatArray, bool]:
+    def run(solve: Any, start: FloatArray | None, *more: Any) -> tuple[FloatArray, list[Any]]:
         def jobs() -> Iterator[Any]:
             for rows in members:
                 yield delayed(solve)(
@@ -84,16 +84,22 @@ def learn_blocks(
         results = Parallel(n_jobs=n_jobs, prefer="threads")(jobs())
         for rows, result in zip(members, results, strict=True):
             beta[rows] = result.x
-        return beta, all(result.converged for result in results)
+        return beta, results
 
     start = None
     if relative:
         start, _ = run(solve_svm_dual, None)
         eta *= squared_norm(start, weight, groups)
-    beta, converged = run(_solve_block, start, eta, weight)
+    beta, results = run(_solve_block, start, eta, weight)
     problem = SaddleProblem(AdaptiveFamily(eta, weight), gram, p, lower, upper, epsilon, False)
-    result = follow(problem, iter([problem.respond(beta)]), certified=True, tol=np.inf, max_iter=0)
-    return replace(result, converged=converged)
+    result = follow(
+        problem,
+        iter([problem.respond(beta)]),
+        certified=all(result.certified for result in results),
+        tol=np.inf,
+        max_iter=0,
+    )
+    return replace(result, converged=all(result.converged for result in results))
 
 
 def _solve_block(

@@ -39,12 +39,14 @@ _MAX_NEWTON_VARIABLES = 2048
 # Newton's ridge as a fraction of the trace. A matrix that fails at the last one is indefinite
 # beyond the rounding of its entries, as is one with a relative curvature below minus the last one.
 _RIDGES = {np.dtype(np.float64): (1e-13, 1e-9), np.dtype(np.float32): (1e-13, 1e-6)}
-# A blocked Newton step on f variables is repeated up to f times where f is small, else
-# _NEWTON_REPEATS // f times.
-_FEW_FREE = 64
-_NEWTON_REPEATS = 400
+# A blocked Newton step on f variables is repeated about _NEWTON_REPEATS / f times, and twice as
+# often in every further alternation on a block: where K has low rank, bounds are met one by one.
+_NEWTON_REPEATS = 1000
 _MAX_ALTERNATIONS = 50
 _POLISH_ROUNDS = 3
+_MAX_POLISH_VARIABLES = 512
+# Rounds without progress after which rounding is taken to prevent it.
+_PATIENCE = 100
 _PSD_SAMPLE = 300
 
 
@@ -84,8 +86,8 @@ def solve_svm_dual(
     fit_intercept : bool, default=True
         Whether the model has an intercept, which gives the constraint ``sum(beta) = 0``.
     tol : float, default=1e-3
-        Stop when the duality gap is at most ``tol`` times the objective, or below what float64
-        arithmetic resolves.
+        Stop when the duality gap is at most ``tol`` times the objective. Where rounding errors keep
+        it above, stop without convergence.
     max_iter : int, default=1000
         Largest number of rounds.
     warm_start : ndarray of shape (n,), optional
@@ -95,7 +97,7 @@ def solve_svm_dual(
         otherwise (see Notes).
     polish : bool, default=False
         Once ``tol`` is met, go on for up to three rounds towards the exact solution, which Newton
-        steps reach as soon as the set of free variables is right.
+        steps reach as soon as the set of free variables is right and of moderate size.
     callback : callable, optional
         Called as ``callback(n_iter, objective, gap)`` at the end of every round.
 
@@ -126,6 +128,9 @@ def solve_svm_dual(
     lower = np.ascontiguousarray(lower, dtype=np.float64)
     upper = np.ascontiguousarray(upper, dtype=np.float64)
     n = p.size
+    # With sum(beta) = 0 a constant in p only moves the intercept: without it nothing cancels.
+    shift = 0.5 * (p.min() + p.max()) if fit_intercept else 0.0
+    p = p - shift
     beta = np.zeros(n) if warm_start is None else _feasible(warm_start, lower, upper, fit_intercept)
     decision, g = np.zeros(n), -p
     support = np.flatnonzero(beta)
@@ -149,9 +154,10 @@ def solve_svm_dual(
         gap, objective, intercept, resolution = duality_gap(
             g, p, beta, lower, upper, epsilon, fit_intercept
         )
-        met = gap <= max(tol * abs(objective), resolution)
-        polished = met and (polish_rounds == 0 or gap <= resolution)
-        stop = polished or stalled or rounds == max_iter
+        # An optimum of 0 is met to rounding.
+        met = gap <= tol * abs(objective) or (gap <= resolution and not beta.any())
+        done = met and (polish_rounds == 0 or block.count_free(beta) > _MAX_POLISH_VARIABLES)
+        stop = done or gap <= resolution or stalled or rounds == max_iter
         if (stop or (met and not converged)) and not fresh:
             recompute = True  # and judge again
             continue
@@ -165,7 +171,8 @@ def solve_svm_dual(
             break
         polish_rounds -= converged
         wanted = 0.0 if converged else 0.3 * tol * abs(objective) / gap
-        stalled = not block.improve(beta, g, wanted, newton_first=converged)
+        stalled = not block.improve(beta, g, wanted, polish=converged)
+        stalled |= _stands_still(history)
         rounds += 1
         fresh = False
     convex = block.convex
@@ -176,7 +183,7 @@ def solve_svm_dual(
         n_iter=len(history),
         converged=bool(converged),
         history=tuple(history),
-        intercept=intercept,
+        intercept=float(intercept + shift),
         decision=decision,
         certified=convex,
     )
@@ -236,6 +243,14 @@ def solve_svr_dual(
     return solve_svm_dual(K, y, -bound, bound, epsilon=epsilon, **options)
 
 
+def _stands_still(history: list[tuple[float, float]]) -> bool:
+    """Return whether many rounds have changed nothing but rounding errors."""
+    if len(history) <= _PATIENCE:
+        return False
+    (before, gap_before), (objective, gap) = history[-_PATIENCE - 1], history[-1]
+    return objective - before <= 1e-12 * abs(objective) and gap >= 0.9 * gap_before
+
+
 def _feasible(
     start: FloatArray, lower: FloatArray, upper: FloatArray, fit_intercept: bool
 ) -> FloatArray:
@@ -247,6 +262,14 @@ def _feasible(
     if in_box and abs(start.sum()) <= 1e-14 * np.abs(start).sum():
         return start.copy()
     return project_box_plane(start, lower, upper)
+
+
+def _is_free(
+    beta: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float
+) -> npt.NDArray[np.bool_]:
+    """Return which variables are neither at a bound nor at the kink of the l1 term."""
+    inside: npt.NDArray[np.bool_] = (beta > lower) & (beta < upper)
+    return inside & (beta != 0.0) if epsilon > 0.0 else inside
 
 
 def _restore_sum(beta: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
@@ -290,11 +313,15 @@ class _BlockSolver:
         self.steps = pair_steps if fit_intercept else single_steps
         self.ridges = _RIDGES[gram.dtype]
 
+    def count_free(self, beta: FloatArray) -> int:
+        """Return the number of free variables."""
+        return int(np.count_nonzero(_is_free(beta, self.lower, self.upper, self.epsilon)))
+
     def _note(self, curvature: float) -> None:
         """Remember that K is indefinite where a curvature is negative beyond rounding."""
         self.convex &= curvature >= -self.ridges[-1]
 
-    def improve(self, beta: FloatArray, g: FloatArray, wanted: float, newton_first: bool) -> bool:
+    def improve(self, beta: FloatArray, g: FloatArray, wanted: float, polish: bool) -> bool:
         """Improve one block; ``wanted`` is the reduction of the violation that would suffice.
 
         Returns False when nothing could be changed.
@@ -307,7 +334,7 @@ class _BlockSolver:
         if matrix is not None and n <= _BLOCK:
             # One block holds everything: no coordination between blocks to wait for.
             target = violation * min(max(wanted, 1e-4), _REDUCTION)
-            return self._solve(matrix, None, beta, g, target, newton_first)
+            return self._solve(matrix, None, beta, g, target, polish)
         if matrix is not None and not beta.any():
             # From zero, most variables settle at a bound within a few steps each: reading rows of
             # the whole matrix is then cheaper than gathering blocks.
@@ -326,15 +353,13 @@ class _BlockSolver:
             return bool(beta.any())
         index = self._choose(beta, up, down, highest, lowest)
         target = violation * max(wanted, _REDUCTION)
-        return self._solve(self.gram.block(index), index, beta, g, target, newton_first)
+        return self._solve(self.gram.block(index), index, beta, g, target, polish)
 
     def _choose(
         self, beta: FloatArray, up: FloatArray, down: FloatArray, highest: float, lowest: float
     ) -> npt.NDArray[np.intp]:
         """Return the sorted indices of the free variables and the worst violators of both kinds."""
-        free = (beta > self.lower) & (beta < self.upper)
-        if self.epsilon > 0.0:
-            free &= beta != 0.0
+        free = _is_free(beta, self.lower, self.upper, self.epsilon)
         n_free = int(np.count_nonzero(free))
         size = min(max(_BLOCK, n_free + n_free // 4), 4 * _BLOCK)
         chosen = np.zeros(beta.size, dtype=bool)
@@ -361,16 +386,16 @@ class _BlockSolver:
         beta: FloatArray,
         g: FloatArray,
         target: float,
-        newton_first: bool,
+        polish: bool,
     ) -> bool:
         """Alternate pair and Newton steps on a block until its violation is down to the target."""
         part: Any = slice(None) if index is None else index
         sub_beta, sub_g = beta[part].copy(), g[part].copy()
         lower, upper, diagonal = self.lower[part], self.upper[part], self.diagonal[part]
         for alternation in range(_MAX_ALTERNATIONS):
-            n_free = int(np.count_nonzero((sub_beta > lower) & (sub_beta < upper)))
-            if 0 < n_free <= _MAX_NEWTON_VARIABLES and (alternation > 0 or newton_first):
-                self._newton(K, sub_g, sub_beta, lower, upper, n_free)
+            n_free = int(np.count_nonzero(_is_free(sub_beta, lower, upper, self.epsilon)))
+            if 0 < n_free <= _MAX_NEWTON_VARIABLES and (alternation > 0 or polish):
+                self._newton(K, sub_g, sub_beta, lower, upper, n_free, alternation)
             budget = sub_beta.size + int(min(n_free, _MAX_NEWTON_VARIABLES) ** 3 / _FLOPS_PER_STEP)
             _, violation, curvature = self.steps(
                 K, diagonal, sub_g, sub_beta, lower, upper, self.epsilon, target, budget
@@ -395,9 +420,10 @@ class _BlockSolver:
         lower: FloatArray,
         upper: FloatArray,
         n_free: int,
+        alternation: int,
     ) -> None:
         """Take Newton steps, noting when the free part of K is indefinite."""
-        repeats = n_free if n_free <= _FEW_FREE else _NEWTON_REPEATS // n_free
+        repeats = min(n_free, (1 + _NEWTON_REPEATS // n_free) << alternation)
         problem = (K, g, beta, lower, upper, self.epsilon, self.fit_intercept)
         for ridge in self.ridges:
             try:

@@ -24,6 +24,7 @@ solver                    what it is
 ========================  =============================================================
 """
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -104,6 +105,9 @@ def learn_factor(
     """
     if solver == "auto":
         solver = "quartic" if method == "dank" and tau == 0.0 else "newton"
+    # With sum(beta) = 0 a constant in p only moves the intercept: without it nothing cancels.
+    shift = 0.5 * float(p.min() + p.max()) if fit_intercept else 0.0
+    p = p - shift
     start, certified = warm_start, assume_psd
     if relative or (start is None and solver != "quartic"):
         machine = solve_svm_dual(
@@ -128,7 +132,8 @@ def learn_factor(
         family = AdaptiveFamily(eta, weight, tau)
     problem = SaddleProblem(family, gram, p, lower, upper, epsilon, fit_intercept)
     if solver == "quartic":
-        return _quartic(problem, start, tol, max_iter, polish, assume_psd, callback)
+        result = _quartic(problem, start, tol, max_iter, polish, assume_psd, callback)
+        return _shifted(result, shift)
     if start is None:
         raise ValueError("expected a starting point")
     match solver:
@@ -142,7 +147,7 @@ def learn_factor(
             steps = alternating_steps(problem, start, "admm")
         case _:
             steps = gradient_steps(problem, solver)
-    return follow(
+    result = follow(
         problem,
         steps,
         certified=certified,
@@ -150,6 +155,15 @@ def learn_factor(
         max_iter=max_iter,
         polish=polish,
         callback=callback,
+    )
+    return _shifted(result, shift)
+
+
+def _shifted(result: SaddleResult, shift: float) -> SaddleResult:
+    return replace(
+        result,
+        intercept=result.intercept + shift,
+        kernel_intercept=result.kernel_intercept + shift,
     )
 
 

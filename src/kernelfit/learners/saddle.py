@@ -126,7 +126,8 @@ def follow(
     for rounds, response in enumerate(responses):
         gap, intercept, resolution = problem.gap(response)
         objective = problem.objective(response)
-        converged = gap <= max(tol * abs(objective), resolution)
+        at_zero = gap <= resolution and not response.beta.any()
+        converged = gap <= tol * abs(objective) or at_zero
         if rounds > 0 or max_iter == 0:
             history.append((objective, gap))
             if callback is not None:
@@ -136,8 +137,8 @@ def follow(
         elif converged and gap > 0.5 * previous:
             break
         previous = gap
-        enough = not polish or gap <= resolution or rounds >= met_at + _POLISH_ROUNDS
-        if (converged and enough) or rounds >= max_iter:
+        enough = not polish or rounds >= met_at + _POLISH_ROUNDS
+        if (converged and enough) or gap <= resolution or rounds >= max_iter:
             break
     return SaddleResult(
         x=response.beta,

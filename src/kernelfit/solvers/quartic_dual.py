@@ -34,13 +34,16 @@ from kernelfit.solvers.svm_dual import (
     _FLOPS_PER_STEP,
     _MAX_ALTERNATIONS,
     _MAX_NEWTON_VARIABLES,
+    _MAX_POLISH_VARIABLES,
     _POLISH_ROUNDS,
     Callback,
     Gram,
     _BlockSolver,
     _feasible,
+    _is_free,
     _restore_sum,
     _sample_is_psd,
+    _stands_still,
 )
 
 # From a machine's solution the right block changes little from round to round: solved further than
@@ -122,6 +125,9 @@ def solve_quartic_dual(
     lower = np.ascontiguousarray(lower, dtype=np.float64)
     upper = np.ascontiguousarray(upper, dtype=np.float64)
     n = p.size
+    # With sum(beta) = 0 a constant in p only moves the intercept.
+    shift = 0.5 * (p.min() + p.max()) if fit_intercept else 0.0
+    p = p - shift
     weight = np.ones(n) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
     rate = 0.25 / eta
     beta = np.zeros(n) if warm_start is None else _feasible(warm_start, lower, upper, fit_intercept)
@@ -138,9 +144,9 @@ def solve_quartic_dual(
             g, p, beta, lower, upper, epsilon, fit_intercept
         )
         objective = block.objective(beta)
-        met = gap <= max(tol * abs(objective), resolution)
-        polished = met and (polish_rounds == 0 or gap <= resolution)
-        stop = polished or stalled or rounds == max_iter
+        met = gap <= tol * abs(objective) or (gap <= resolution and not beta.any())
+        done = met and (polish_rounds == 0 or block.count_free(beta) > _MAX_POLISH_VARIABLES)
+        stop = done or gap <= resolution or stalled or rounds == max_iter
         if (stop or (met and not converged)) and not fresh:
             if fit_intercept:
                 _restore_sum(beta, lower, upper)
@@ -156,7 +162,8 @@ def solve_quartic_dual(
             break
         polish_rounds -= converged
         wanted = 0.0 if converged else 0.3 * tol * abs(objective) / gap
-        stalled = not block.improve(beta, g, wanted, newton_first=converged)
+        stalled = not block.improve(beta, g, wanted, polish=converged)
+        stalled |= _stands_still(history)
         rounds += 1
         fresh = False
     return QuarticDualResult(
@@ -166,7 +173,7 @@ def solve_quartic_dual(
         n_iter=len(history),
         converged=bool(converged),
         history=tuple(history),
-        intercept=intercept,
+        intercept=float(intercept + shift),
         decision=g + p,
         certified=block.convex,
         kernel_decision=block.v + p,
@@ -212,11 +219,11 @@ class _QuarticBlockSolver(_BlockSolver):
         quartic = float((beta * beta / self.weight) @ self.s)
         return linear - 0.5 * quadratic - 0.25 * self.rate * quartic
 
-    def improve(self, beta: FloatArray, g: FloatArray, wanted: float, newton_first: bool) -> bool:
+    def improve(self, beta: FloatArray, g: FloatArray, wanted: float, polish: bool) -> bool:
         """Improve one block; at the start, a little of everything that rows in memory allow."""
         matrix = self.gram.matrix
         if matrix is None or beta.any() or beta.size <= _BLOCK:
-            return super().improve(beta, g, wanted, newton_first)
+            return super().improve(beta, g, wanted, polish)
         spread = float(np.abs(g).max())
         self._steps(matrix, slice(None), beta, self.v, self.s, 1e-2 * spread, beta.size)
         return bool(beta.any())
@@ -261,7 +268,7 @@ class _QuarticBlockSolver(_BlockSolver):
         beta: FloatArray,
         g: FloatArray,
         target: float,
-        newton_first: bool,
+        polish: bool,
     ) -> bool:
         """Alternate pair and Newton steps on a block until its violation is down to the target."""
         part: Any = slice(None) if index is None else index
@@ -269,8 +276,8 @@ class _QuarticBlockSolver(_BlockSolver):
         sub, v, s = beta[part].copy(), self.v[part].copy(), self.s[part].copy()
         lower, upper = self.lower[part], self.upper[part]
         for alternation in range(_MAX_ALTERNATIONS):
-            n_free = int(np.count_nonzero((sub > lower) & (sub < upper)))
-            if 0 < n_free <= _MAX_NEWTON_VARIABLES and (alternation > 0 or newton_first):
+            n_free = int(np.count_nonzero(_is_free(sub, lower, upper, self.epsilon)))
+            if 0 < n_free <= _MAX_NEWTON_VARIABLES and (alternation > 0 or polish):
                 self._newton_on(K, part, sub, v, s, n_free)
             budget = sub.size + int(min(n_free, _MAX_NEWTON_VARIABLES) ** 3 / _FLOPS_PER_STEP)
             if self._steps(K, part, sub, v, s, target, budget) <= target:

@@ -23,6 +23,21 @@ class _DANKSearch(_KernelMachineCV):
     def _etas(self):
         return [np.inf if np.isinf(m) else f"{m:g}*auto" for m in self._multiples()]
 
+    def _best(self, results):
+        """Return the best candidate, or the best plain one unless it is clearly worse.
+
+        Clearly means by more than two standard errors of the difference over the folds.
+        """
+        best = super()._best(results)
+        plain = np.flatnonzero([params["eta"] == np.inf for params in results["params"]])
+        if not plain.size or best in plain:
+            return best
+        rival = int(plain[results["mean_test_score"][plain].argmax()])
+        names = [name for name in results if name.startswith("split")]
+        gain = np.array([results[name][best] - results[name][rival] for name in names])
+        clear = len(gain) > 1 and gain.mean() > 2.0 * gain.std(ddof=1) / np.sqrt(len(gain))
+        return best if clear else rival
+
     def _multiples(self):
         etas = np.asarray(_MULTIPLES if self.etas is None else self.etas, dtype=np.float64)
         if etas.ndim != 1 or not etas.size or not np.all(etas > 0):
@@ -43,9 +58,10 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
         (\hat\gamma, \hat C, \hat\eta) = \arg\max_{\gamma, C, \eta}\;
         \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C, \eta)
 
-    The grid contains the plain machine, which is preferred where scores are equal. New points are
-    predicted with the factor 1, in the folds and afterwards. Distances are computed once, and every
-    machine starts from the plain one of its C, which starts from that of the C before.
+    The grid contains the plain machine, which is chosen unless another one scores better by more
+    than two standard errors of the difference over the folds. New points are predicted with the
+    factor 1, in the folds and afterwards. Distances are computed once, and every machine starts
+    from the plain one of its C, which starts from that of the C before.
 
     Parameters
     ----------
@@ -94,7 +110,7 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
     Attributes
     ----------
     best_params_ : dict
-        The chosen C, gamma and eta; the first candidate of the best mean score.
+        The chosen C, gamma and eta.
     best_score_ : float
         Its mean score over the folds.
     best_index_ : int
@@ -209,9 +225,10 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         (\hat\gamma, \hat C, \hat\eta) = \arg\max_{\gamma, C, \eta}\;
         \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C, \eta)
 
-    The grid contains the plain machine, which is preferred where scores are equal. New points are
-    predicted with the factor 1, in the folds and afterwards. Distances are computed once, and every
-    machine starts from the plain one of its C, which starts from that of the C before.
+    The grid contains the plain machine, which is chosen unless another one scores better by more
+    than two standard errors of the difference over the folds. New points are predicted with the
+    factor 1, in the folds and afterwards. Distances are computed once, and every machine starts
+    from the plain one of its C, which starts from that of the C before.
 
     Parameters
     ----------
@@ -254,7 +271,7 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
     Attributes
     ----------
     best_params_ : dict
-        The chosen C, gamma and eta; the first candidate of the best mean score.
+        The chosen C, gamma and eta.
     best_score_ : float
         Its mean score over the folds.
     best_index_ : int

@@ -50,6 +50,10 @@ class _KernelMachineCV(BaseEstimator):
 
     _path: Any = staticmethod(solve_path)
 
+    def _best(self, results):
+        """Return the index of the chosen candidate."""
+        return int(results["rank_test_score"].argmin())
+
     def _etas(self):
         """Return the values of eta to try; none for machines without it."""
         return ()
@@ -128,7 +132,7 @@ class _KernelMachineCV(BaseEstimator):
             delayed(run)(k + 1, train, test) for k, (train, test) in enumerate(splits)
         )
         results = tabulate(folds, gammas, Cs, order, self._etas())
-        best = int(results["rank_test_score"].argmin())
+        best = self._best(results)
         machine.set_params(**results["params"][best])
         machine.fit(X, y, sample_weight=None if sample_weight is None else weight)
         unconverged = sum(fold.n_unconverged for fold in folds)

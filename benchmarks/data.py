@@ -17,13 +17,19 @@ def data_folder():
     return folder if folder.is_dir() else None
 
 
-def load(name, n=None, seed=0):
-    """Return X in float64 and y; with `n` a random subset of the rows."""
+def load(name, n=None, seed=0, parts=("train",)):
+    """Return X in float64 and y; with `n` a random subset of the rows.
+
+    Sets with a given test part hold the arrays `X_test` and `y_test` too.
+    """
     folder = data_folder()
     if folder is None:
         raise FileNotFoundError("expected benchmark data in the folder named by KERNELFIT_DATA")
     with np.load(folder / f"{name}.npz") as archive:
-        X, y = archive["X"].astype(np.float64), archive["y"]
+        suffixes = [{"train": "", "test": "_test"}[part] for part in parts]
+        suffixes = [suffix for suffix in suffixes if f"X{suffix}" in archive]
+        X = np.concatenate([archive[f"X{suffix}"] for suffix in suffixes]).astype(np.float64)
+        y = np.concatenate([archive[f"y{suffix}"] for suffix in suffixes])
     if n is not None:
         rows = np.random.default_rng(seed).permutation(len(y))[:n]
         X, y = X[rows], y[rows]

@@ -8,7 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kernelfit.estimators.cds import CDSClustering, CDSKClustering
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
+    from kernelfit.estimators.kernel_kmeans import KernelKMeans
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
@@ -17,12 +19,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "CDSClustering",
+    "CDSKClustering",
     "DANKClassifier",
     "DANKClassifierCV",
     "DANKRegressor",
     "DANKRegressorCV",
     "KNPLClassifier",
     "KNPLRegressor",
+    "KernelKMeans",
     "KernelSVC",
     "KernelSVCCV",
     "KernelSVR",
@@ -30,6 +35,9 @@ __all__ = [
 ]
 
 _HOME = {
+    "CDSClustering": "kernelfit.estimators.cds",
+    "CDSKClustering": "kernelfit.estimators.cds",
+    "KernelKMeans": "kernelfit.estimators.kernel_kmeans",
     "DANKClassifier": "kernelfit.estimators.dank",
     "DANKClassifierCV": "kernelfit.selection.dank_cv",
     "DANKRegressor": "kernelfit.estimators.dank",

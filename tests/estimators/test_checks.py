@@ -12,6 +12,9 @@ GRID = {"gammas": [0.1, 2.0], "Cs": [0.5, 4.0]}
 OPTIONS = {"DANKClassifierCV": GRID, "DANKRegressorCV": GRID}
 PUBLIC = [getattr(kernelfit, name)(**OPTIONS.get(name, {})) for name in kernelfit.__all__]
 VARIANTS = [
+    kernelfit.CDSKClustering(affinity="nearest_neighbors"),
+    kernelfit.CDSKClustering(affinity="self_tuning", assign_labels="cluster_qr"),
+    kernelfit.CDSKClustering(n_landmarks=20),
     kernelfit.KernelSVC(multi_class="ovr"),
     kernelfit.KernelSVC(kernel="linear", class_weight="balanced"),
     kernelfit.KernelSVC(kernel="laplacian", fit_intercept=False),

@@ -15,12 +15,19 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelfit.kernels.standard import StandardKernel, kernel_from_name, scale_gamma
+from kernelfit.kernels.standard import (
+    RBF,
+    Linear,
+    Polynomial,
+    StandardKernel,
+    kernel_from_name,
+    scale_gamma,
+)
 from kernelfit.learners.svm import TrainingGram, decision_values, fits, solve_each
 from kernelfit.solvers.gram import DenseGram
 from kernelfit.solvers.pair_steps import pair_steps
 from kernelfit.utils.progress import announce_compilation, show_progress
-from kernelfit.utils.validation import check_kernel_matrix, check_weights
+from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix, check_weights
 
 _SPARSE_KERNELS = ("linear", "poly", "rbf")
 _CHUNK_BYTES = 2**26  # of kernel values computed at a time in prediction
@@ -99,13 +106,14 @@ class BaseKernelMachine(BaseEstimator):
         self.__dict__ = fitted.__dict__
         return self
 
-    def _check_training_data(self, X, y):
-        self._check_density(X)
+    def _check_training_data(self, X, y, owner=None):
+        """Return checked data. Names of features are stored in, and errors name, the owner."""
+        _check_density(X, self._takes_sparse, self.kernel)
         # A square kernel matrix is checked for symmetry and finiteness at once, later.
         shape = getattr(X, "shape", (0, 1))
         square = self._precomputed and len(shape) == 2 and len(set(shape)) == 1
         X, y = validate_data(
-            self,
+            self if owner is None else owner,
             X,
             y,
             accept_sparse="csr",
@@ -121,11 +129,13 @@ class BaseKernelMachine(BaseEstimator):
         return X, y
 
     def _check_test_data(self, X):
-        self._check_density(X)
-        options = {"accept_sparse": "csr", "dtype": self._dtypes}
-        if self.kernel_ is not None:
-            return validate_data(self, X, reset=False, **options)
-        X = check_array(X, **options)
+        # What counts is the kernel of the fit, whatever the parameters are now.
+        precomputed = self.kernel_ is None
+        takes_sparse = isinstance(self.kernel_, Linear | Polynomial | RBF)
+        _check_density(X, takes_sparse, "precomputed" if precomputed else self.kernel_)
+        if not precomputed:
+            return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = check_array(X, dtype=(np.float64, np.float32))
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
@@ -133,11 +143,6 @@ class BaseKernelMachine(BaseEstimator):
                 "every training row, shape (n_test, n_train)"
             )
         return X
-
-    def _check_density(self, X):
-        if sparse.issparse(X) and not self._takes_sparse:
-            name = repr(self.kernel) if isinstance(self.kernel, str) else "a callable"
-            raise TypeError(f"expected dense X for kernel={name}, got a sparse matrix")
 
     def _make_kernel(self, X, weight):
         """Return the kernel with its gamma resolved on the training data; None if precomputed."""
@@ -153,6 +158,10 @@ class BaseKernelMachine(BaseEstimator):
         elif gamma == "auto":
             gamma = 1.0 / X.shape[1]
         if gamma is not None:
+            if not 0.0 < gamma < np.inf:
+                raise ValueError(
+                    f"expected features of moderate scale, got gamma={gamma} from their variance"
+                )
             self.gamma_ = float(gamma)
         kernel = kernel_from_name(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
         with np.errstate(over="ignore"):
@@ -164,13 +173,11 @@ class BaseKernelMachine(BaseEstimator):
     def _make_gram(self, kernel, X, n_jobs):
         n, cache_bytes = X.shape[0], self.cache_size * 2**20
         matrix = X if kernel is None else None
-        if callable(self.kernel) and fits(n, cache_bytes):
-            name = "the matrix returned by the kernel"
-            matrix = np.asarray(kernel(X, X))
-            if matrix.shape != (n, n):
-                raise ValueError(f"expected {name} to have shape {(n, n)}, got {matrix.shape}")
-            matrix = DenseGram(matrix).matrix
-            check_kernel_matrix(matrix, name)
+        if callable(self.kernel):
+            kernel = CheckedKernel(self.kernel)
+            if fits(n, cache_bytes):
+                matrix = DenseGram(kernel(X, X)).matrix
+                check_kernel_matrix(matrix, "the matrix returned by the kernel")
         return TrainingGram(kernel, X, cache_bytes, matrix=matrix, n_jobs=n_jobs)
 
     def _start(self, n_samples, n_layers):
@@ -216,6 +223,8 @@ class BaseKernelMachine(BaseEstimator):
         if self._precomputed:
             X = DenseGram(X).matrix
             check_kernel_matrix(X, "the precomputed kernel matrix")
+        if not np.isfinite(cost).all():
+            raise ValueError("expected finite products of C and the weights, got overflow")
         rows = np.flatnonzero(weight)
         if len(rows) < X.shape[0]:
             X = X[np.ix_(rows, rows)] if self._precomputed else X[rows]
@@ -246,8 +255,8 @@ class BaseKernelMachine(BaseEstimator):
             # Without the long arrays, which would take memory.
             results.append((problem, replace(result, x=_NOTHING, decision=_NOTHING)))
             self._log_result(problem, result, n_problems)
-        if not np.isfinite(coef).all():
-            raise ValueError("expected kernel values of moderate size, got overflow in training")
+        if not (np.isfinite(coef).all() and all(np.isfinite(r.objective) for _, r in results)):
+            raise ValueError("expected data of moderate size, got overflow in training")
 
         support = np.flatnonzero(coef.any(axis=0))
         support = support[np.argsort(groups[rows[support]], kind="stable")]
@@ -334,3 +343,8 @@ class BaseKernelMachine(BaseEstimator):
                 K, self.dual_coef_, self.intercept_, self.n_support_
             )
         return values
+
+
+def _check_density(X, takes_sparse, kernel):
+    if sparse.issparse(X) and not takes_sparse:
+        raise TypeError(f"expected dense X for kernel={kernel!r}, got a sparse matrix")

@@ -100,7 +100,8 @@ class KernelSVC(ClassifierMixin, BaseKernelMachine):
         Value of the dual, a lower bound on the optimum. Like the next four, one number where there
         is one problem.
     dual_gap_ : float or ndarray of shape (n_problems,)
-        Upper minus lower bound on the optimum; nan where the kernel matrix is indefinite.
+        Upper minus lower bound on the optimum; nan where the kernel matrix was found to be
+        indefinite (see Notes).
     n_iter_ : int or ndarray of shape (n_problems,)
         Number of rounds.
     converged_ : bool or ndarray of shape (n_problems,)
@@ -126,7 +127,13 @@ class KernelSVC(ClassifierMixin, BaseKernelMachine):
     Notes
     -----
     The result does not depend on the order of the rows or on chance, up to rounding: a
-    sample weight of 2 equals a repeated row, and a weight of 0 a missing one.
+    sample weight of 2 equals a repeated row, and a weight of 0 a missing one. Where an
+    interval of intercepts is optimal, as with all coefficients at their bounds, its midpoint is
+    taken.
+
+    The gap is a proof, up to rounding, for a positive semidefinite kernel. A precomputed matrix or
+    a callable is tested for it on 300 evenly spaced rows and wherever the solver goes, not
+    everywhere.
 
     Examples
     --------
@@ -204,15 +211,16 @@ class KernelSVC(ClassifierMixin, BaseKernelMachine):
     def _encode(self, y, weight):
         """Set `classes_`; return the class index of every row and the factor of C by class."""
         check_classification_targets(y)
+        self._scheme = self.multi_class  # of the fit, whatever the parameter is later
         self.classes_, labels = np.unique(y, return_inverse=True)
         n_classes = len(self.classes_)
         if n_classes < 2:
-            raise ValueError(f"expected at least two classes, got one class: {self.classes_[0]!r}")
+            raise ValueError(f"expected at least two classes, got one class: {self.classes_[0]}")
         totals = np.bincount(labels, weights=weight)
         if not totals.all():
             empty = self.classes_[np.argmin(totals)]
             raise ValueError(
-                f"expected a positive sample weight in every class, got only zeros in {empty!r}"
+                f"expected a positive sample weight in every class, got only zeros in {empty}"
             )
         if self.class_weight is None:
             return labels, np.ones(n_classes)
@@ -223,13 +231,13 @@ class KernelSVC(ClassifierMixin, BaseKernelMachine):
         if wrong.any():
             raise ValueError(
                 f"expected positive class weights, got {factors[wrong][0]} "
-                f"for {self.classes_[wrong][0]!r}"
+                f"for {self.classes_[wrong][0]}"
             )
         return labels, factors
 
     @property
     def _by_votes(self):
-        return self.multi_class == "ovo" and len(self.classes_) > 2
+        return self._scheme == "ovo" and len(self.classes_) > 2
 
     def _choose(self, values):
         """Return the class indices that the problems' values, along the last axis, decide for."""
@@ -343,7 +351,8 @@ class KernelSVR(RegressorMixin, BaseKernelMachine):
     objective_ : float
         Value of the dual, a lower bound on the optimum.
     dual_gap_ : float
-        Upper minus lower bound on the optimum; nan where the kernel matrix is indefinite.
+        Upper minus lower bound on the optimum; nan where the kernel matrix was found to be
+        indefinite (see Notes).
     n_iter_ : int
         Number of rounds.
     converged_ : bool
@@ -365,6 +374,12 @@ class KernelSVR(RegressorMixin, BaseKernelMachine):
     --------
     KernelSVC : The same for classification.
     sklearn.svm.SVR : LIBSVM; parameters and attributes of the same names agree.
+
+    Notes
+    -----
+    The gap is a proof, up to rounding, for a positive semidefinite kernel. A precomputed matrix or
+    a callable is tested for it on 300 evenly spaced rows and wherever the solver goes, not
+    everywhere.
 
     Examples
     --------

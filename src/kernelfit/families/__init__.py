@@ -1,1 +1,1 @@
-"""Convex families of kernels: what theta is and how it answers a dual variable."""
+"""Parameterised kernels and similarities: their matrices, penalties and best responses."""

@@ -32,7 +32,9 @@ class _DANKSearch(_KernelMachineCV):
         plain = np.flatnonzero([params["eta"] == np.inf for params in results["params"]])
         if not plain.size or best in plain:
             return best
-        rival = int(plain[results["mean_test_score"][plain].argmax()])
+        rival = int(plain[results["rank_test_score"][plain].argmin()])
+        if not np.isfinite(results["mean_test_score"][rival]):
+            return best
         names = [name for name in results if name.startswith("split")]
         gain = np.array([results[name][best] - results[name][rival] for name in names])
         clear = len(gain) > 1 and gain.mean() > 2.0 * gain.std(ddof=1) / np.sqrt(len(gain))

@@ -197,5 +197,6 @@ def tabulate(
         results[f"split{k}_test_score"] = scores[:, k]
     mean = scores.mean(axis=1)
     results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=1)
-    results["rank_test_score"] = rankdata(-mean, method="min").astype(np.int32)
+    comparable = np.where(np.isfinite(mean), mean, -np.inf)
+    results["rank_test_score"] = rankdata(-comparable, method="min").astype(np.int32)
     return results

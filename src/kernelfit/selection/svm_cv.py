@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -18,10 +17,11 @@ from kernelfit.kernels.standard import Linear, kernel_from_name
 from kernelfit.learners.svm import Problem, decompose
 from kernelfit.learners.svm_path import solve_path
 from kernelfit.selection.grid import Geometry, score_fold, tabulate
+from kernelfit.selection.scoring import FoldScorer, ReplayClassifier, ReplayRegressor
 from kernelfit.solvers.gram import DenseGram
 from kernelfit.solvers.pair_steps import pair_steps
 from kernelfit.utils.progress import announce_compilation, show_progress
-from kernelfit.utils.validation import check_kernel_matrix, check_weights
+from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix, check_weights
 
 _POWERS = 2.0 ** np.arange(-5, 6)  # the papers' grid, for C and for sigma
 
@@ -65,7 +65,7 @@ class _KernelMachineCV(BaseEstimator):
         tags.input_tags.sparse = machine.input_tags.sparse
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Search the grid and train the best machine on all of the data.
 
         Parameters
@@ -77,6 +77,8 @@ class _KernelMachineCV(BaseEstimator):
             Class labels, or targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, in training and in the scores; ones when None.
+        groups : array-like of shape (n_samples,), default=None
+            Passed to the splitter `cv`.
 
         Returns
         -------
@@ -84,81 +86,100 @@ class _KernelMachineCV(BaseEstimator):
             The fitted estimator. Where fit raises or is interrupted, it is left as it was.
         """
         self._validate_params()
-        machine = self._machine()
-        X, y = machine._check_training_data(X, y)
+        checked, machine = clone(self), self._machine()
+        given = X, y
+        X, y = machine._check_training_data(X, y, owner=checked)
         weight = check_weights(sample_weight, len(y))
+        self._check_targets(y, weight)
         kernels, gammas = self._kernels()
         Cs = _positive(_POWERS if self.Cs is None else self.Cs, "Cs")
         order = np.argsort(Cs, kind="stable")
         geometry = self._geometry(X, kernels[0])
-        score = _Scorer(self, y, weight, None if sample_weight is None else weight)
-        splits = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y))
+        scorer = FoldScorer(self, X, y, weight, sample_weight is not None)
+        folds = check_cv(self.cv, y, classifier=is_classifier(self))
+        splits = list(folds.split(X, y, groups))
+        if not splits:
+            raise ValueError("expected cv to give at least one fold, got none")
         if self.verbose:
             announce_compilation(pair_steps)
-
-        def run(number, train, test):
-            train, test = np.asarray(train), np.asarray(test)
-            if train.dtype == bool:
-                train, test = np.flatnonzero(train), np.flatnonzero(test)
-            train = train[weight[train] > 0]
-            try:
-                cost_weight, problems, options, interpret = self._fold(y, weight, train)
-            except ValueError as error:
-                raise ValueError(f"in the training part of fold {number}: {error}") from None
-            fold = score_fold(
-                geometry,
-                kernels,
-                Cs[order],
-                train,
-                test,
-                cost_weight,
-                problems,
-                lambda values: score(interpret(values), X, test),
-                path=self._path,
-                fit_intercept=self.fit_intercept,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                **options,
-            )
-            if self.verbose:
-                show_progress().info(
-                    "fold %d/%d: %d candidates in %.2f s, best score %.4g",
-                    number, len(splits), fold.scores.size,
-                    (fold.fit_time + fold.score_time).sum(), fold.scores.max(),
-                )  # fmt: skip
-            return fold
-
-        folds = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(run)(k + 1, train, test) for k, (train, test) in enumerate(splits)
+        data = geometry, kernels, Cs[order], y, weight, scorer
+        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(self._score_fold)(k + 1, len(splits), train, test, *data)
+            for k, (train, test) in enumerate(splits)
         )
-        results = tabulate(folds, gammas, Cs, order, self._etas())
-        best = self._best(results)
-        machine.set_params(**results["params"][best])
-        machine.fit(X, y, sample_weight=None if sample_weight is None else weight)
-        unconverged = sum(fold.n_unconverged for fold in folds)
-        if unconverged:
-            warnings.warn(
-                f"{unconverged} solutions in the search of {type(self).__name__} did not reach "
-                f"tol={self.tol:g} in max_iter={self.max_iter} rounds: their scores are rough",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        table = tabulate(results, gammas, Cs, order, self._etas())
+        if not np.isfinite(table["mean_test_score"]).any():
+            raise ValueError("expected finite scores, got none for any candidate")
+        best = self._best(table)
+        machine.set_params(**table["params"][best])
+        machine.fit(*given, sample_weight=sample_weight)
+        self._warn(table, sum(fold.n_unconverged for fold in results))
         fitted = {
-            "cv_results_": results,
+            **{name: value for name, value in vars(checked).items() if name.endswith("_in_")},
+            "cv_results_": table,
             "best_index_": best,
-            "best_params_": results["params"][best],
-            "best_score_": float(results["mean_test_score"][best]),
+            "best_params_": table["params"][best],
+            "best_score_": float(table["mean_test_score"][best]),
             "best_estimator_": machine,
             "n_splits_": len(splits),
             "n_iter_": machine.n_iter_,
-            "n_features_in_": machine.n_features_in_,
         }
-        if hasattr(machine, "feature_names_in_"):
-            fitted["feature_names_in_"] = machine.feature_names_in_
         if is_classifier(self):
             fitted["classes_"] = machine.classes_
+        for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
+            delattr(self, name)  # of an earlier fit
         self.__dict__.update(fitted)
         return self
+
+    def _score_fold(self, number, n_splits, train, test, geometry, kernels, Cs, y, weight, scorer):
+        train, test = np.asarray(train), np.asarray(test)
+        if train.dtype == bool:
+            train, test = np.flatnonzero(train), np.flatnonzero(test)
+        train, test = train[weight[train] > 0], test[weight[test] > 0]
+        if not len(train) or not len(test):
+            part = "test" if len(train) else "training"
+            raise ValueError(
+                f"expected rows of positive weight in the {part} part of fold {number}"
+            )
+        try:
+            cost_weight, problems, options, interpret = self._fold(y, weight, train)
+        except ValueError as error:
+            raise ValueError(f"in the training part of fold {number}: {error}") from None
+        fold = score_fold(
+            geometry,
+            kernels,
+            Cs,
+            train,
+            test,
+            cost_weight,
+            problems,
+            lambda values: scorer(*interpret(values), test),
+            path=self._path,
+            fit_intercept=self.fit_intercept,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            **options,
+        )
+        if self.verbose:
+            show_progress().info(
+                "fold %d/%d: %d candidates in %.2f s, best score %.4g",
+                number, n_splits, fold.scores.size,
+                (fold.fit_time + fold.score_time).sum(), np.nanmax(fold.scores),
+            )  # fmt: skip
+        return fold
+
+    def _warn(self, table, n_unconverged):
+        name = type(self).__name__
+        if not np.isfinite(table["mean_test_score"]).all():
+            message = f"{name} met scores that are not finite: such candidates rank last"
+            warnings.warn(message, UserWarning, stacklevel=3)
+        if n_unconverged:
+            warnings.warn(
+                f"{n_unconverged} solutions in the search of {name} did not reach "
+                f"tol={self.tol:g} in max_iter={self.max_iter} rounds: their scores are rough",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def predict(self, X):
         """Predict by the best machine.
@@ -192,62 +213,13 @@ class _KernelMachineCV(BaseEstimator):
             name = "the precomputed kernel matrix"
             if callable(self.kernel):
                 name = "the matrix returned by the kernel"
-                X = np.asarray(self.kernel(X, X), dtype=np.float64)
+                X = CheckedKernel(self.kernel)(X, X)
             matrix = DenseGram(X).matrix
             check_kernel_matrix(matrix, name)
             return Geometry(X, matrix, cache_bytes)
         # The geometry, and a Gram matrix of about the same size in every job.
         fits = 2 * 8 * X.shape[0] ** 2 <= cache_bytes
         return Geometry(X, kernel.geometry(X) if fits else None, cache_bytes)
-
-
-class _Scorer:
-    """Scores the predictions of all costs at once by the default metric, or one by one."""
-
-    def __init__(self, search, y, weight, given_weight):
-        self.y, self.weight, self.given = y, weight, given_weight
-        self.classify = is_classifier(search)
-        self.scoring = search.scoring
-        if self.scoring is not None:
-            self.scorer = check_scoring(search, scoring=self.scoring)
-
-    def __call__(self, outputs, X, test):
-        """Return a score for each of `outputs`, arrays with one column (or plane) a cost."""
-        predictions, replays = outputs
-        y, weight = self.y[test], self.weight[test]
-        if self.scoring is not None:
-            options = {} if self.given is None else {"sample_weight": weight}
-            return np.array([self.scorer(replay, X[test], y, **options) for replay in replays()])
-        if self.classify:
-            return weight @ (predictions == y[:, None]) / weight.sum()
-        centred = y - weight @ y / weight.sum()
-        total = weight @ centred**2
-        if total == 0.0:
-            return np.where(weight @ (predictions - y[:, None]) ** 2 == 0.0, 1.0, 0.0)
-        return 1.0 - weight @ (predictions - y[:, None]) ** 2 / total
-
-
-class _ReplayClassifier(ClassifierMixin, BaseEstimator):
-    """Shows stored decision values to a scorer as if it had computed them."""
-
-    def __init__(self, classes, prediction, values):
-        self.classes_, self._prediction, self._values = classes, prediction, values
-
-    def predict(self, X):
-        return self._prediction
-
-    def decision_function(self, X):
-        return self._values
-
-
-class _ReplayRegressor(RegressorMixin, BaseEstimator):
-    """Shows stored predictions to a scorer as if it had computed them."""
-
-    def __init__(self, prediction):
-        self._prediction = prediction
-
-    def predict(self, X):
-        return self._prediction
 
 
 def _positive(values, name):
@@ -265,11 +237,12 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
         (\hat\gamma, \hat C) = \arg\max_{\gamma, C}\;
         \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C)
 
-    Each of the k folds is trained on the rest of the data and scored on itself. The scores are
-    those of ``GridSearchCV(SVC())`` on the same folds up to the solvers' tolerances, and so is the
-    choice; the search takes a fraction of the time, because distances are computed once, the
-    solution for one C is where the next C starts, and a path ends once no coefficient is at
-    its bound.
+    Each of the k folds is scored by a machine trained on the rest of the data. The scores are those
+    of ``GridSearchCV(SVC())`` on the same folds up to the solvers' tolerances, except where all
+    coefficients are at their bounds: the intercept is then free in an interval, of which ours is
+    the midpoint. The search takes a fraction of the time, because distances are computed once, the
+    solution for one C is where the next C starts, and a path ends once no coefficient is at its
+    bound.
 
     Parameters
     ----------
@@ -281,7 +254,8 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, stratified.
     scoring : str or callable, default=None
-        A scorer of scikit-learn; None means accuracy. Sample weights count in either.
+        A scorer of scikit-learn that needs no more than `predict` and `decision_function`; None
+        means accuracy. Sample weights count in either.
     kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
         The kernel. With "linear", "precomputed" or a callable only C is chosen.
     degree : int, default=3
@@ -431,6 +405,9 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
             verbose=self.verbose,
         )
 
+    def _check_targets(self, y, weight):
+        self._machine()._encode(y, weight)
+
     def _fold(self, y, weight, train):
         machine = self._machine()
         labels, factors = machine._encode(y[train], weight[train])
@@ -443,7 +420,7 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
             def replays():
                 for k in range(values.shape[1]):
                     shown = machine._shape(values[:, k])
-                    yield _ReplayClassifier(machine.classes_, predictions[:, k], shown)
+                    yield ReplayClassifier(machine.classes_, predictions[:, k], shown)
 
             return predictions, replays
 
@@ -458,9 +435,9 @@ class KernelSVRCV(RegressorMixin, _KernelMachineCV):
         (\hat\gamma, \hat C) = \arg\max_{\gamma, C}\;
         \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C)
 
-    Each of the k folds is trained on the rest of the data and scored on itself. The scores are
-    those of ``GridSearchCV(SVR())`` on the same folds up to the solvers' tolerances, and so is the
-    choice; see `KernelSVCCV` for what makes the search fast.
+    Each of the k folds is scored by a machine trained on the rest of the data. The scores are those
+    of ``GridSearchCV(SVR())`` on the same folds up to the solvers' tolerances; see `KernelSVCCV`
+    for what makes the search fast.
 
     Parameters
     ----------
@@ -474,7 +451,8 @@ class KernelSVRCV(RegressorMixin, _KernelMachineCV):
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, not shuffled.
     scoring : str or callable, default=None
-        A scorer of scikit-learn; None means R^2. Sample weights count in either.
+        A scorer of scikit-learn that needs no more than `predict`; None means R^2. Sample weights
+        count in either.
     kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
         The kernel. With "linear", "precomputed" or a callable only C is chosen.
     degree : int, default=3
@@ -582,11 +560,14 @@ class KernelSVRCV(RegressorMixin, _KernelMachineCV):
             verbose=self.verbose,
         )
 
+    def _check_targets(self, y, weight):
+        pass
+
     def _fold(self, y, weight, train):
         problems = [Problem(0, slice(None), 0, np.asarray(y[train], dtype=np.float64))]
 
         def interpret(values):
             predictions = values[:, :, 0]
-            return predictions, lambda: map(_ReplayRegressor, predictions.T)
+            return predictions, lambda: map(ReplayRegressor, predictions.T)
 
         return weight[train], problems, {"epsilon": self.epsilon}, interpret

@@ -1,5 +1,7 @@
 """Checks of what the user hands in; each complaint is one sentence."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,26 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64
     if not weight.any():
         raise ValueError("expected a positive sample weight, got only zero weights")
     return np.asarray(weight)
+
+
+@dataclass(frozen=True)
+class CheckedKernel:
+    """A kernel of the user whose values are checked whenever it is called."""
+
+    kernel: Callable[..., Any]
+
+    def __call__(self, X: NDArray[Any], Y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the kernel matrix; ValueError unless it is real, finite and of the right shape."""
+        K = np.asarray(self.kernel(X, Y))
+        shape = (X.shape[0], Y.shape[0])
+        if K.shape != shape:
+            raise ValueError(f"expected the kernel to return shape {shape}, got {K.shape}")
+        if not np.issubdtype(K.dtype, np.number) or np.iscomplexobj(K):
+            raise ValueError(f"expected the kernel to return real numbers, got {K.dtype}")
+        K = K.astype(np.float64, copy=False)
+        if not np.isfinite(K.sum()) and not np.isfinite(K).all():
+            raise ValueError("expected the kernel to return finite values, got nan or infinity")
+        return K
 
 
 def check_kernel_matrix(K: NDArray[Any], name: str) -> None:

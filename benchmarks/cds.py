@@ -1,0 +1,90 @@
+"""Clustering speed: beside scikit-learn's SpectralClustering, and large sets in time and memory."""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+
+from sklearn.cluster import SpectralClustering
+from sklearn.datasets import make_blobs
+
+from benchmarks.data import load
+from benchmarks.report import markdown, measure, write
+from kernelfit import CDSKClustering
+
+N_CLUSTERS = 10
+LARGE = {
+    "mnist": {"affinity": "nearest_neighbors"},
+    "usps": {"affinity": "nearest_neighbors"},
+    "blobs of 20,000, dense": {},
+    "blobs of 20,000, 500 landmarks": {"n_landmarks": 500},
+}
+
+
+def affinities(n):
+    """Yield a dense and a sparse affinity matrix of digits."""
+    X, _ = load("usps", n)
+    for options in ({"affinity": "rbf"}, {"affinity": "nearest_neighbors"}):
+        K = CDSKClustering(N_CLUSTERS, max_iter=0, n_init=1, **options).fit(X).affinity_matrix_
+        yield options["affinity"], K
+
+
+def against_spectral_clustering():
+    rows = []
+    for n in (2000, 5000):
+        for name, K in affinities(n):
+            ours = {"affinity": "precomputed", "random_state": 0}
+            models = [
+                SpectralClustering(N_CLUSTERS, affinity="precomputed", random_state=0),
+                CDSKClustering(N_CLUSTERS, max_iter=0, **ours),
+                CDSKClustering(N_CLUSTERS, **ours),
+            ]
+            theirs, uniform, learned = (
+                took[0] for took in measure(*(lambda m=m, K=K: m.fit(K) for m in models))
+            )
+            rows.append([n, name, theirs, uniform, learned, learned / theirs])
+    header = ["n", "affinity", "SpectralClustering s", "max_iter=0 s", "CDSK s", "ratio"]
+    return markdown(header, rows)
+
+
+def fit_large(name):
+    """Fit one large set in this process and print what it took."""
+    if name.startswith("blobs"):
+        X, _ = make_blobs(20_000, n_features=20, centers=10, cluster_std=4.0, random_state=0)
+    else:
+        X, _ = load(name, parts=("train", "test"))
+    model = CDSKClustering(N_CLUSTERS, random_state=0, n_jobs=-1, **LARGE[name])
+    start = time.perf_counter()
+    model.fit(X)
+    took = {"n": len(X), "wall": time.perf_counter() - start, "rounds": int(model.n_iter_)}
+    took["peak GiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(json.dumps(took))
+
+
+def large(names):
+    rows = []
+    for name in names:
+        command = [sys.executable, "-m", "benchmarks.cds", "--fit", name]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        took = json.loads(printed.splitlines()[-1])
+        rows.append([name, took["n"], took["rounds"], took["wall"], took["peak GiB"]])
+    return markdown(["set", "n", "rounds", "wall s", "peak GiB"], rows)
+
+
+def main():
+    write(
+        "cds",
+        "Clustering speed",
+        f"{N_CLUSTERS} clusters of USPS digits on the same affinity matrix, median of three.",
+        against_spectral_clustering(),
+        "Large sets, affinity included; the data are part of the memory.",
+        large(LARGE),
+    )
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--fit"]:
+        fit_large(sys.argv[2])
+    else:
+        main()

@@ -1,0 +1,167 @@
+"""Affinities as the estimators use them: of the training points, and of new points to them.
+
+``fit(X)`` returns the symmetric affinity matrix, dense or CSR; ``cross(X)`` returns that of the
+rows of X to the training points, where a common factor of a row is left open.
+"""
+
+import numpy as np
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+
+from kernelfit.families.discriminative import LowRank
+from kernelfit.kernels.affinity import (
+    bandwidth_gamma,
+    local_scales,
+    neighbour_graph,
+    reconstruction_gamma,
+    self_tuning,
+    symmetrised,
+)
+from kernelfit.kernels.distances import squared_distances
+from kernelfit.kernels.self_representation import lasso_representation, matching_pursuit
+from kernelfit.kernels.standard import RBF, scale_gamma
+
+_SELF_TUNING_NEIGHBOUR = 7  # whose distance is the local scale, as its authors propose
+_LASSO_RATIO = 0.05
+
+
+class RBFAffinity:
+    """The Gaussian kernel, whole or by its Nystroem approximation on a few landmarks."""
+
+    def __init__(self, gamma, n_landmarks=None, rng=None):
+        self.rule, self.n_landmarks, self.rng = gamma, n_landmarks, rng
+
+    def fit(self, X):
+        """Return the affinity matrix of the rows of X."""
+        self.X = X
+        if self.rule == "scale":
+            self.gamma = scale_gamma(X)
+        elif self.rule == "reconstruction":
+            self.gamma = reconstruction_gamma(X)
+        elif isinstance(self.rule, str):
+            self.gamma = bandwidth_gamma(X, self.rule)
+        else:
+            self.gamma = float(self.rule)
+        kernel = RBF(self.gamma)
+        if self.n_landmarks is None or self.n_landmarks >= len(X):
+            return kernel(X)
+        landmarks = X[np.sort(self.rng.choice(len(X), self.n_landmarks, replace=False))]
+        values, vectors = np.linalg.eigh(kernel(landmarks))
+        kept = values > 1e-10 * values[-1]
+        return LowRank(kernel(X, landmarks) @ (vectors[:, kept] / np.sqrt(values[kept])))
+
+    def cross(self, X):
+        """Return the affinities of the rows of X to the training points."""
+        D = squared_distances(X, self.X)
+        D -= D.min(axis=1, keepdims=True)  # a factor of the row, and far points do not underflow
+        return RBF(self.gamma).from_geometry(D, out=D)
+
+
+class SelfTuningAffinity:
+    """Gaussian with a local scale for every point: its distance to the seventh neighbour."""
+
+    def __init__(self, n_jobs):
+        self.n_jobs = n_jobs
+
+    def fit(self, X):
+        """Return the affinity matrix of the rows of X."""
+        self.X = X
+        k = min(_SELF_TUNING_NEIGHBOUR, len(X) - 1)
+        if k == 0:
+            return np.ones((1, 1))
+        self.search = NearestNeighbors(n_neighbors=k, n_jobs=self.n_jobs).fit(X)
+        self.scales = local_scales(self.search.kneighbors()[0])
+        return self_tuning(squared_distances(X), self.scales, self.scales)
+
+    def cross(self, X):
+        """Return the affinities of the rows of X to the training points."""
+        if len(self.X) == 1:
+            return np.ones((len(X), 1))
+        distances = self.search.kneighbors(X)[0]
+        scales = np.maximum(distances[:, -1], self.scales.min())
+        D = squared_distances(X, self.X)
+        D -= D.min(axis=1, keepdims=True)
+        return self_tuning(D, scales, self.scales)
+
+
+class NeighbourAffinity:
+    """The symmetrised graph of the nearest neighbours, every edge of weight one, CSR."""
+
+    def __init__(self, n_neighbors, n_jobs):
+        self.n_neighbors, self.n_jobs = n_neighbors, n_jobs
+
+    def fit(self, X):
+        """Return the affinity matrix of the rows of X."""
+        self.n = len(X)
+        k = min(self.n_neighbors, self.n - 1)
+        if k == 0:
+            return sparse.csr_array(np.ones((1, 1)))
+        self.search = NearestNeighbors(n_neighbors=k, n_jobs=self.n_jobs).fit(X)
+        indices = self.search.kneighbors(return_distance=False)
+        return symmetrised(neighbour_graph(indices, np.ones(indices.shape), self.n))
+
+    def cross(self, X):
+        """Return the affinities of the rows of X to the training points."""
+        if self.n == 1:
+            return sparse.csr_array(np.ones((len(X), 1)))
+        indices = self.search.kneighbors(X, return_distance=False)
+        return neighbour_graph(indices, np.ones(indices.shape), self.n)
+
+
+class SelfRepresentationAffinity:
+    """Absolute coefficients by which the training points represent a point, CSR."""
+
+    def __init__(self, n_nonzero):
+        self.n_nonzero = n_nonzero
+
+    def fit(self, X):
+        """Return the affinity matrix of the rows of X."""
+        self.X = X
+        if len(X) == 1:
+            return sparse.csr_array(np.ones((1, 1)))
+        return symmetrised(self._code(X, exclude_self=True))
+
+    def cross(self, X):
+        """Return the affinities of the rows of X to the training points."""
+        return self._code(X, exclude_self=False)
+
+    def _code(self, X, exclude_self):
+        if self.n_nonzero is None:
+            coefs = lasso_representation(X, self.X, _LASSO_RATIO, exclude_self=exclude_self)
+            return sparse.csr_array(np.abs(coefs))
+        indices, coefs = matching_pursuit(X, self.X, self.n_nonzero, exclude_self=exclude_self)
+        return neighbour_graph(indices, np.abs(coefs), len(self.X))
+
+
+class CallableAffinity:
+    """A function ``k(X, Y)``."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def fit(self, X):
+        """Return the affinity matrix of the rows of X."""
+        self.X = X
+        K = self.cross(X)
+        return K if sparse.issparse(K) else np.ascontiguousarray(K)
+
+    def cross(self, X):
+        """Return the affinities of the rows of X to the training points."""
+        K = self.function(X, self.X)
+        K = sparse.csr_array(K) if sparse.issparse(K) else np.asarray(K, dtype=np.float64)
+        if K.shape != (len(X), len(self.X)):
+            raise ValueError(
+                f"expected the affinity callable to return an array of shape "
+                f"{(len(X), len(self.X))}, got {K.shape}"
+            )
+        return K
+
+
+class PrecomputedAffinity:
+    """The data are the affinities."""
+
+    def fit(self, X):
+        """Return the affinity matrix of the rows of X."""
+        return sparse.csr_array(X) if sparse.issparse(X) else X
+
+    cross = fit

@@ -1,0 +1,232 @@
+r"""Discriminative similarities of clustering: a weight for every point makes a similarity.
+
+Symbols
+
+=========  ==========================================================================
+K, S       affinity, symmetric and non-negative; general similarity, of any signature
+b          weights of the points, mean one (b = n alpha for alpha in the simplex)
+mu         lambda / n, strength of the quadratic term
+d, s       K1 and 1'K1
+W(b)       (b_i + b_j - mu b_i b_j) K_ij, equation (8) up to the factor 2/n
+D          diagonal of W1, the degrees
+Z          n x c, one column a cluster (indicators, or relaxed to any n x c matrix)
+sigma      how negative the spectrum of D(1)^-1/2 K D(1)^-1/2 is
+=========  ==========================================================================
+
+A similarity offers the normalised matrix D^-1/2 W D^-1/2, the normalised cut
+Tr((Z'DZ)^-1 Z'(D - W)Z) and the penalty, the latter two with their gradients in b. With indicators
+Z the trace is the normalised cut of the partition; its minimum over all Z of rank c is the sum of
+the c smallest eigenvalues of the normalised Laplacian, and is attained at the eigenvectors.
+
+References
+----------
+.. [1] Y. Yang, P. Li. "Discriminative Similarity for Data Clustering". International Conference on
+   Learning Representations (2022). https://arxiv.org/abs/2109.08675
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kernelfit.linalg.eigen import smallest_ritz
+
+Array = NDArray[np.float64]
+ValueAndGradient = tuple[float, Array]
+
+
+class LowRank:
+    """The matrix ``Z Z'``, kept as its factor.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, r)
+    """
+
+    def __init__(self, Z: Array) -> None:
+        self.Z = Z
+        self.shape = (Z.shape[0], Z.shape[0])
+
+    def __matmul__(self, V: Array) -> Array:
+        """Return the product with a vector or a matrix."""
+        return np.asarray(self.Z @ (self.Z.T @ V))
+
+
+class _ScaledSimilarity:
+    """D^-1/2 W(b) D^-1/2 as an operator: two products with K for one with it."""
+
+    def __init__(self, K: LowRank, b: Array, mu: float, scale: Array) -> None:
+        self.K, self.b, self.mu, self.scale = K, b, mu, scale
+
+    def __matmul__(self, V: Array) -> Array:
+        column = (slice(None),) + (None,) * (V.ndim - 1)
+        b, scale = self.b[column], self.scale[column]
+        U = scale * V
+        Kb = self.K @ (b * U)
+        return np.asarray(scale * (b * (self.K @ U) + (1.0 - self.mu * b) * Kb))
+
+
+class KernelSimilarity:
+    """The similarity of a kernel, equations (8) and (9) of [1]_.
+
+    The quadratic part of the penalty must be positive semidefinite, or it rewards uneven weights
+    by itself: graphs without self-loops have as much negative as positive spectrum. The bound
+    behind (6) allows every splitting of K into two positive semidefinite parts and penalises
+    their sum. Here it is (K + sigma D) - sigma D with D = diag(d), scaled to the row sums of K:
+    (K + 2 sigma D) / (1 + 2 sigma), which is K itself where K is positive semidefinite. An
+    estimate of sigma is enough, as half of it would do. At mu = 1/2 uniform weights minimise the
+    penalty.
+
+    Parameters
+    ----------
+    K : ndarray, csr_array or LowRank of shape (n, n)
+    mu : float
+    probe : ndarray of shape (n,)
+        A random vector, to find sigma with.
+    """
+
+    def __init__(self, K: Any, mu: float, probe: Array) -> None:
+        self.K, self.mu = K, mu
+        self.n: int = K.shape[0]
+        ones = np.ones(self.n)
+        self.d: Array = K @ ones
+        self.s = float(self.d.sum())
+        self.sigma = max(0.0, -smallest_ritz(self.normalised(ones)[0], probe)[0])
+
+    def degrees(self, b: Array) -> Array:
+        """Return W(b) 1."""
+        Kb = self.K @ b
+        return np.asarray(b * self.d + (1.0 - self.mu * b) * Kb)
+
+    def normalised(self, b: Array) -> tuple[Any, Array]:
+        """Return D^-1/2 W(b) D^-1/2 and D^-1/2, zero for a point without similarity."""
+        scale = _inverse_root(self.degrees(b))
+        K, mu = self.K, self.mu
+        if isinstance(K, LowRank):
+            return _ScaledSimilarity(K, b, mu, scale), scale
+        if sparse.issparse(K):
+            i = np.repeat(np.arange(self.n), np.diff(K.indptr))
+            j = K.indices
+            data = K.data * ((b[i] + b[j] - mu * b[i] * b[j]) * (scale[i] * scale[j]))
+            return sparse.csr_array((data, j, K.indptr), shape=K.shape), scale
+        N = np.outer(b, 1.0 - mu * b)
+        N += b
+        N *= K
+        N *= scale[:, None]
+        N *= scale
+        return N, scale
+
+    def cut(self, Z: Array) -> "KernelCut":
+        """Return the normalised cut of Z as a function of b."""
+        return KernelCut(self, Z)
+
+    def penalty(self, b: Array, Kb: Array) -> ValueAndGradient:
+        """Return (-d'b + mu b'(K + 2 sigma D)b / (1 + 2 sigma)) / s and its gradient."""
+        quadratic = (Kb + 2.0 * self.sigma * self.d * b) / (1.0 + 2.0 * self.sigma)
+        value = float(b @ (self.mu * quadratic - self.d)) / self.s
+        return value, (2.0 * self.mu * quadratic - self.d) / self.s
+
+
+class KernelCut:
+    """rho times the normalised cut of Z plus the penalty, in b, with the gradient.
+
+    With A = (Z'DZ)^-1, H = Z'(D - W)Z and q_i = z_i'(A - AHA)z_i the gradient of the cut is
+    2 (K o T)(1 - mu b), T_ij = (q_i + q_j)/2 - z_i'A z_j: one product of K with c + 2 columns.
+    """
+
+    def __init__(self, similarity: KernelSimilarity, Z: Array) -> None:
+        self.similarity, self.Z = similarity, Z
+        self.KZ: Array = similarity.K @ Z
+
+    def __call__(self, b: Array, rho: float) -> ValueAndGradient:
+        """Return value and gradient at b."""
+        of, Z, KZ = self.similarity, self.Z, self.KZ
+        column = b[:, None]
+        products = of.K @ np.hstack((column, column * Z))
+        Kb, KbZ = products[:, 0], products[:, 1:]
+        v = 1.0 - of.mu * b
+        degrees = b * of.d + v * Kb
+        WZ = column * KZ + v[:, None] * KbZ
+        value, q, ZA = _trace(Z, degrees, WZ)
+        Kv, KvZ = of.d - of.mu * Kb, KZ - of.mu * KbZ
+        gradient = q * Kv + of.K @ (q * v) - 2.0 * np.einsum("ij,ij->i", ZA, KvZ)
+        penalty, penalty_gradient = of.penalty(b, Kb)
+        return rho * value + penalty, rho * gradient + penalty_gradient
+
+
+class GeneralSimilarity:
+    """The similarity of a general, possibly indefinite matrix, equations (6) and (7) of [1]_.
+
+    W(b) = max((b_i + b_j) S_ij - mu b_i b_j |S|_ij, 0), where |S| has the absolute eigenvalues of
+    S. Dense: all n x n matrices are formed.
+
+    Parameters
+    ----------
+    S : ndarray of shape (n, n)
+        Symmetric with a positive sum.
+    mu : float
+    """
+
+    def __init__(self, S: Array, mu: float) -> None:
+        self.S, self.mu = S, mu
+        self.n = len(S)
+        values, vectors = np.linalg.eigh(S)
+        absolute = (vectors * np.abs(values)) @ vectors.T
+        self.absolute = 0.5 * (absolute + absolute.T)
+        self.d: Array = S.sum(axis=1)
+        self.s = float(self.absolute.sum())
+
+    def similarity(self, b: Array) -> Array:
+        """Return W(b)."""
+        W: Array = np.add.outer(b, b) * self.S - self.mu * np.outer(b, b) * self.absolute
+        np.maximum(W, 0.0, out=W)
+        return W
+
+    def normalised(self, b: Array) -> tuple[Array, Array]:
+        """Return D^-1/2 W(b) D^-1/2 and D^-1/2, zero for a point without similarity."""
+        W = self.similarity(b)
+        scale = _inverse_root(W.sum(axis=1))
+        W *= scale[:, None]
+        W *= scale
+        return W, scale
+
+    def cut(self, Z: Array) -> "GeneralCut":
+        """Return the normalised cut of Z as a function of b."""
+        return GeneralCut(self, Z)
+
+
+class GeneralCut:
+    """As `KernelCut`, where entries clipped at zero do not move."""
+
+    def __init__(self, similarity: GeneralSimilarity, Z: Array) -> None:
+        self.of, self.Z = similarity, Z
+
+    def __call__(self, b: Array, rho: float) -> ValueAndGradient:
+        """Return value and gradient at b."""
+        of, Z = self.of, self.Z
+        W = of.similarity(b)
+        value, q, ZA = _trace(Z, W.sum(axis=1), W @ Z)
+        T = 0.5 * np.add.outer(q, q) - ZA @ Z.T
+        T[W == 0.0] = 0.0
+        gradient = 2.0 * ((T * of.S).sum(axis=1) - of.mu * ((T * of.absolute) @ b))
+        quadratic = of.absolute @ b
+        penalty = float(b @ (of.mu * quadratic - of.d)) / of.s
+        penalty_gradient = (2.0 * of.mu * quadratic - of.d) / of.s
+        return rho * value + penalty, rho * gradient + penalty_gradient
+
+
+def _trace(Z: Array, degrees: Array, WZ: Array) -> tuple[float, Array, Array]:
+    """Return Tr((Z'DZ)^-1 Z'(D - W)Z), q and Z (Z'DZ)^-1."""
+    G = Z.T @ (degrees[:, None] * Z)
+    H = G - Z.T @ WZ
+    H = 0.5 * (H + H.T)
+    A = np.linalg.inv(G)
+    ZA = Z @ (0.5 * (A + A.T))
+    q = np.einsum("ij,ij->i", ZA, Z) - np.einsum("ij,ij->i", ZA @ H, ZA)
+    return float(np.sum(A * H)), q, ZA
+
+
+def _inverse_root(degrees: Array) -> Array:
+    positive = degrees > 0
+    return np.where(positive, 1.0 / np.sqrt(np.where(positive, degrees, 1.0)), 0.0)

@@ -1,0 +1,161 @@
+"""Sparse self-representation: every point as a combination of a few others.
+
+The absolute coefficients are an affinity for points on a union of subspaces: a point is best
+represented by points of its own subspace.
+"""
+
+import numpy as np
+from numba import njit
+
+from kernelfit.kernels.distances import Array
+
+_NOTHING_LEFT = 1e-6  # correlations of unit vectors below it are taken for rounding
+_MAX_SWEEPS = 200
+_SWEEP_TOL = 1e-4  # of coefficients, whose sizes are mostly 0.1 to 1
+_RIDGE = 1e-12  # keeps the normal equations of parallel atoms regular
+
+
+def matching_pursuit(
+    X: Array, atoms: Array, n_nonzero: int, *, exclude_self: bool = False, chunk_bytes: int = 2**26
+) -> tuple[Array, Array]:
+    """Represent the rows of X by few of the atoms, by orthogonal matching pursuit.
+
+    Every step takes the atom most correlated with what is left of the point, then solves least
+    squares on the atoms taken; many points are treated at once, so that a step is a matrix
+    product. Points and atoms are scaled to unit length.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, d)
+    atoms : ndarray of shape (n, d)
+    n_nonzero : int
+        Bound on the number of atoms for a point.
+    exclude_self : bool, default=False
+        Whether X is `atoms` and no point may represent itself.
+    chunk_bytes : int, default=2**26
+        Memory for the correlations of the points treated together.
+
+    Returns
+    -------
+    indices : ndarray of shape (m, n_nonzero)
+        Without repetition in a row.
+    coefs : ndarray of shape (m, n_nonzero)
+        Zero where fewer atoms do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit.kernels.self_representation import matching_pursuit
+    >>> X = np.array([[1.0, 0, 0], [0, 1, 0], [0.6, 0.8, 0], [0, 0, 1]])
+    >>> indices, coefs = matching_pursuit(X, X, 2, exclude_self=True)
+    >>> indices[2], coefs[2].round(6)
+    (array([1, 0]), array([0.8, 0.6]))
+    """
+    X, atoms = _unit_rows(X), _unit_rows(atoms)
+    m, n = X.shape[0], atoms.shape[0]
+    n_nonzero = min(n_nonzero, n - exclude_self)
+    indices = np.empty((m, n_nonzero), dtype=np.intp)
+    coefs = np.zeros((m, n_nonzero))
+    step = max(1, chunk_bytes // (8 * max(n, n_nonzero * X.shape[1])))
+    for start in range(0, m, step):
+        part = slice(start, min(start + step, m))
+        itself = np.arange(m)[part] if exclude_self else None
+        indices[part], coefs[part] = _pursue(X[part], atoms, n_nonzero, itself)
+    return indices, coefs
+
+
+def _pursue(
+    points: Array, atoms: Array, n_nonzero: int, itself: Array | None
+) -> tuple[Array, Array]:
+    m = len(points)
+    rows = np.arange(m)
+    indices = np.zeros((m, n_nonzero), dtype=np.intp)
+    used = np.zeros((m, n_nonzero), dtype=bool)
+    coefs = np.zeros((m, n_nonzero))
+    left = points
+    for taken in range(n_nonzero):
+        correlations = np.abs(left @ atoms.T)
+        if itself is not None:
+            correlations[rows, itself] = -1.0
+        correlations[rows[:, None], indices[:, :taken]] = -1.0
+        best = correlations.argmax(axis=1)
+        indices[:, taken] = best
+        used[:, taken] = correlations[rows, best] > _NOTHING_LEFT
+        if not used[:, taken].any():
+            continue  # every point is represented; the places left get distinct indices
+        now = slice(taken + 1)
+        chosen = atoms[indices[:, now]] * used[:, now, None]
+        gram = chosen @ chosen.transpose(0, 2, 1)
+        # An unused place is a zero atom: its equation reads coefficient = 0.
+        gram[:, range(taken + 1), range(taken + 1)] += np.where(used[:, now], _RIDGE, 1.0)
+        right = chosen @ points[:, :, None]
+        solved = np.linalg.solve(gram, right)
+        coefs[:, now] = solved[:, :, 0]
+        left = points - (solved.transpose(0, 2, 1) @ chosen)[:, 0]
+    return indices, coefs
+
+
+def _unit_rows(X: Array) -> Array:
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    return np.asarray(X / np.where(norms > 0, norms, 1.0))
+
+
+def lasso_representation(X: Array, atoms: Array, ratio: float, *, exclude_self: bool) -> Array:
+    r"""Represent the rows of X by the atoms with an l1 penalty, by coordinate descent.
+
+    .. math:: \min_c \tfrac12 \|x - \sum_j c_j a_j\|^2 + \lambda_x \|c\|_1, \qquad
+        \lambda_x = \mathrm{ratio} \cdot \max_j |x'a_j|
+
+    for points and atoms of unit length. The Gram matrix of the atoms is held in memory.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, d)
+    atoms : ndarray of shape (n, d)
+    ratio : float
+        In (0, 1): the larger, the sparser; at 1 every coefficient is zero.
+    exclude_self : bool
+        Whether X is `atoms` and no point may represent itself.
+
+    Returns
+    -------
+    ndarray of shape (m, n)
+    """
+    X, atoms = _unit_rows(X), _unit_rows(atoms)
+    gram = atoms @ atoms.T
+    correlations = gram.copy() if exclude_self else X @ atoms.T
+    coefs = np.zeros_like(correlations)
+    _descend(gram, correlations, coefs, ratio, exclude_self)
+    return coefs
+
+
+@njit(cache=True, nogil=True)
+def _descend(
+    gram: Array, correlations: Array, coefs: Array, ratio: float, exclude_self: bool
+) -> None:
+    """Sweep over the coordinates of one point after the other until none moves by more than tol."""
+    m, n = correlations.shape
+    for i in range(m):
+        left, c = correlations[i], coefs[i]  # a_j'(x - sum of c_k a_k), and c
+        largest = 0.0
+        for j in range(n):
+            if not (exclude_self and j == i):
+                largest = max(largest, abs(left[j]))
+        threshold = ratio * largest
+        for _ in range(_MAX_SWEEPS):
+            moved = 0.0
+            for j in range(n):
+                if gram[j, j] == 0.0 or (exclude_self and j == i):
+                    continue
+                target = left[j] + c[j]
+                new = np.sign(target) * max(abs(target) - threshold, 0.0)
+                step = new - c[j]
+                if step != 0.0:
+                    c[j] = new
+                    moved = max(moved, abs(step))
+                    row = gram[j]
+                    for k in range(n):
+                        left[k] -= step * row[k]
+            if moved <= _SWEEP_TOL:
+                break

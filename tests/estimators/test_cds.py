@@ -1,0 +1,331 @@
+"""CDSKClustering, CDSClustering and KernelKMeans as estimators."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import clone
+from sklearn.cluster import SpectralClustering
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.cluster import contingency_matrix
+from sklearn.preprocessing import StandardScaler
+
+from kernelfit import CDSClustering, CDSKClustering, KernelKMeans
+
+AFFINITIES = ["rbf", "self_tuning", "nearest_neighbors", "self_representation"]
+BUNDLED = {
+    "iris": load_iris,
+    "wine": load_wine,
+    "breast_cancer": load_breast_cancer,
+    "digits": load_digits,
+}
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, y = make_blobs(120, centers=4, n_features=5, cluster_std=0.8, random_state=1)
+    return X, y
+
+
+def subspaces():
+    """Points near four subspaces of dimension three in a space of dimension thirty."""
+    rng = np.random.default_rng(0)
+    bases = rng.standard_normal((4, 3, 30))
+    X = np.vstack([rng.standard_normal((30, 3)) @ basis for basis in bases])
+    return X + 0.05 * rng.standard_normal(X.shape), np.repeat(range(4), 30)
+
+
+def read(name, benchmark_data):
+    if name in BUNDLED:
+        X, y = BUNDLED[name](return_X_y=True)
+    else:
+        data = benchmark_data(name)
+        X, y = data["X"].astype(float), data["y"]
+    return StandardScaler().fit_transform(X[:600]), y[:600]
+
+
+@pytest.mark.parametrize("name", [*BUNDLED, "ionosphere", "umist"])
+@pytest.mark.parametrize("mode", ["balanced", "relaxed"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_objective_never_rises(name, mode, benchmark_data):
+    """On twelve kernels: a dense and a sparse one of each set."""
+    X, y = read(name, benchmark_data)
+    c = len(np.unique(y))
+    for affinity in ("rbf", "nearest_neighbors"):
+        model = CDSKClustering(c, affinity=affinity, mode=mode, n_init=2, random_state=0)
+        history = model.fit(X).history_
+        assert model.n_iter_ >= 1
+        assert np.all(np.diff(history) <= 1e-9 * np.abs(history[1:]))
+        assert model.objective_ == history[-1]
+
+
+def test_literal_mode_collapses_on_wine_and_says_so():
+    X = StandardScaler().fit_transform(load_wine().data)
+    model = CDSKClustering(3, mode="literal", random_state=0)
+    with pytest.warns(UserWarning, match=r"collapsed onto \d of 178 points"):
+        model.fit(X)
+    assert np.sum(model.weights_ > 1e-3 * len(X)) <= 4
+
+
+@pytest.mark.parametrize("affinity", AFFINITIES)
+@pytest.mark.parametrize("name", ["iris", "wine", "digits"])
+@pytest.mark.filterwarnings("ignore:the affinity graph")
+@pytest.mark.filterwarnings("ignore:Graph is not fully connected")
+def test_uniform_weights_are_spectral_clustering(name, affinity, benchmark_data):
+    """scikit-learn ignores the diagonal of the affinity, so it is left out here."""
+    X, y = read(name, benchmark_data)
+    c = len(np.unique(y))
+    K = CDSKClustering(c, affinity=affinity, max_iter=0).fit(X).affinity_matrix_
+    if not sparse.issparse(K):
+        K = K - np.diag(np.diag(K))
+    options = {"affinity": "precomputed", "assign_labels": "cluster_qr", "random_state": 0}
+    model = CDSKClustering(c, max_iter=0, normalize_rows=False, **options).fit(K)
+    expected = SpectralClustering(c, **options).fit(K).labels_
+    assert adjusted_rand_score(expected, model.labels_) == 1.0
+
+
+def accuracy(y, labels):
+    table = contingency_matrix(y, labels)
+    return table[linear_sum_assignment(-table)].sum() / len(y)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "least"),
+    [
+        ("wine", {}, 0.96),
+        ("iris", {}, 0.85),
+        ("digits", {"affinity": "nearest_neighbors"}, 0.79),
+    ],
+)
+def test_accuracy(name, options, least):
+    X, y = BUNDLED[name](return_X_y=True)
+    if name == "wine":
+        X = StandardScaler().fit_transform(X)
+    model = CDSKClustering(len(np.unique(y)), random_state=0, **options)
+    assert accuracy(y, model.fit_predict(X)) >= least
+
+
+def test_accuracy_on_faces_under_varying_light(benchmark_data):
+    """Where the relaxed objective cuts off small groups, the partition's cut does not."""
+    data = benchmark_data("yale_b")
+    X, y = data["X"].astype(float), data["y"]
+    people = np.unique(y)[:10]
+    X, y = X[np.isin(y, people)], y[np.isin(y, people)]
+    fits = {
+        mode: CDSKClustering(10, affinity="self_representation", mode=mode, random_state=0).fit(X)
+        for mode in ("balanced", "relaxed")
+    }
+    assert accuracy(y, fits["balanced"].labels_) >= 0.85
+    assert accuracy(y, fits["relaxed"].labels_) < accuracy(y, fits["balanced"].labels_)
+
+
+def test_components_of_a_disconnected_graph_are_found():
+    """Eight components: the eigenvalue one repeats eight times."""
+    centres = 100.0 * np.arange(8)[:, None] * np.ones(3)
+    X, y = make_blobs(800, centers=centres, random_state=0)
+    model = CDSKClustering(8, affinity="nearest_neighbors", random_state=0).fit(X)
+    np.testing.assert_allclose(model.eigenvalues_, 1.0, atol=1e-10)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+
+
+@pytest.mark.parametrize("affinity", AFFINITIES)
+@pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering])
+def test_predict_and_transform(cls, affinity, blobs):
+    X, y = blobs if affinity != "self_representation" else subspaces()
+    model = cls(4, affinity=affinity, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) >= 0.95
+    assert np.mean(model.predict(X) == model.labels_) >= 0.95
+    assert model.transform(X[:7]).shape == (7, 4)
+    np.testing.assert_allclose(model.transform(X)[:7], model.transform(X[:7]), atol=1e-10)
+    assert model.get_feature_names_out()[0] == f"{cls.__name__.lower()}0"
+
+
+def test_predict_is_the_similarity_classifier(blobs):
+    X, _ = blobs
+    model = CDSKClustering(4, random_state=0).fit(X)
+    new = X[:20] + 0.5
+    K = np.exp(-model.gamma_ * ((new[:, None] - X) ** 2).sum(axis=2))
+    votes = [K @ (model.weights_ * (model.labels_ == k)) for k in range(4)]
+    np.testing.assert_array_equal(model.predict(new), np.argmax(votes, axis=0))
+    far = model.predict(1e4 + X[:1])  # whose kernel values all underflow
+    assert far.shape == (1,)
+
+
+def test_transform_extends_the_embedding(blobs):
+    """With uniform weights the training points are mapped to their own embedding."""
+    X, _ = blobs
+    model = CDSKClustering(4, max_iter=0, random_state=0).fit(X)
+    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-8)
+
+
+def test_precomputed_and_callable_equal_the_named_affinity(blobs):
+    X, _ = blobs
+    named = CDSKClustering(4, random_state=0).fit(X)
+
+    def kernel(A, B):
+        return np.exp(-named.gamma_ * ((A[:, None] - B) ** 2).sum(axis=2))
+
+    K = named.affinity_matrix_
+    given = CDSKClustering(4, affinity="precomputed", random_state=0).fit(K)
+    called = CDSKClustering(4, affinity=kernel, random_state=0).fit(X)
+    for model in (given, called):
+        np.testing.assert_array_equal(model.labels_, named.labels_)
+        np.testing.assert_allclose(model.weights_, named.weights_, atol=1e-3)
+    new = X[:9] + 0.3
+    np.testing.assert_array_equal(given.predict(kernel(new, X)), named.predict(new))
+    np.testing.assert_allclose(called.transform(new), named.transform(new), atol=1e-5)
+
+
+def test_sparse_and_dense_matrices_agree(blobs):
+    X, _ = blobs
+    graph = CDSKClustering(4, affinity="nearest_neighbors", max_iter=0).fit(X).affinity_matrix_
+    assert sparse.issparse(graph)
+    ours = [
+        CDSKClustering(4, affinity="precomputed", random_state=0).fit(K)
+        for K in (graph, graph.toarray())
+    ]
+    assert adjusted_rand_score(ours[0].labels_, ours[1].labels_) == 1.0
+    assert ours[0].objective_ == pytest.approx(ours[1].objective_, rel=1e-6)
+
+
+@pytest.mark.parametrize("affinity", AFFINITIES)
+def test_labels_do_not_depend_on_n_jobs(affinity, blobs):
+    X, _ = blobs
+    fits = [
+        CDSKClustering(4, affinity=affinity, random_state=3, n_jobs=n).fit(X) for n in (None, 2, -1)
+    ]
+    for model in fits[1:]:
+        np.testing.assert_array_equal(model.labels_, fits[0].labels_)
+        np.testing.assert_array_equal(model.weights_, fits[0].weights_)
+
+
+def test_landmarks_approximate_the_kernel(blobs):
+    X, y = blobs
+    model = CDSKClustering(4, n_landmarks=40, random_state=0).fit(X)
+    whole = CDSKClustering(4, random_state=0).fit(X)
+    Z = model.affinity_matrix_.Z
+    assert Z.shape[1] <= 40
+    np.testing.assert_allclose(Z @ Z.T, whole.affinity_matrix_, atol=0.05)
+    assert adjusted_rand_score(y, model.labels_) >= 0.95
+    with pytest.raises(ValueError, match="expected n_landmarks=None for mode='literal'"):
+        CDSKClustering(4, n_landmarks=40, mode="literal").fit(X)
+
+
+@pytest.mark.parametrize("mode", ["balanced", "literal"])
+@pytest.mark.filterwarnings("ignore:the weights collapsed")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_other_options(mode, blobs):
+    X, y = blobs
+    for options in ({"alpha_init": "sparse"}, {"assign_labels": "cluster_qr"}, {"mu": "entropy"}):
+        model = CDSKClustering(4, mode=mode, random_state=0, **options).fit(X)
+        if mode == "balanced":
+            assert adjusted_rand_score(y, model.labels_) >= 0.95
+        assert np.isfinite(model.embedding_).all()
+    assert model.mu_ in np.arange(1, 11) * 0.05
+
+
+def test_lasso_representation_and_reconstruction_bandwidth(blobs):
+    X, y = subspaces()
+    lasso = CDSKClustering(4, affinity="self_representation", n_nonzero=None, random_state=0)
+    assert adjusted_rand_score(y, lasso.fit(X).labels_) >= 0.95
+    X, y = blobs
+    scms = CDSKClustering(4, gamma="reconstruction", max_iter=0, random_state=0).fit(X)
+    assert adjusted_rand_score(y, scms.labels_) >= 0.95
+
+
+def test_kernel_kmeans(blobs):
+    X, y = blobs
+    model = KernelKMeans(4, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) >= 0.95
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        KernelKMeans(8, max_iter=1, n_init=1, random_state=0).fit(X)
+
+
+def test_general_similarity_of_any_sign():
+    X, y = make_blobs(60, centers=[[5, 0], [-3, 4], [-3, -4]], random_state=0)
+    S = X @ X.T  # inner products: many are negative
+    model = CDSClustering(3, affinity="precomputed", random_state=0).fit(S)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    with pytest.raises(ValueError, match="expected a non-negative affinity matrix, got -"):
+        CDSKClustering(3, affinity="precomputed").fit(S)
+
+
+@pytest.mark.parametrize("affinity", AFFINITIES)
+def test_one_point(affinity):
+    model = CDSKClustering(1, affinity=affinity).fit([[1.0, 2.0]])
+    np.testing.assert_array_equal(model.labels_, [0])
+    np.testing.assert_array_equal(model.predict([[0.0, 3.0]]), [0])
+
+
+@pytest.mark.parametrize("affinity", AFFINITIES)
+def test_repeated_points(affinity):
+    X = np.repeat([[0.0, 1.0], [9.0, 0.0]], 15, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        labels = CDSKClustering(2, affinity=affinity, n_neighbors=14, random_state=0).fit_predict(X)
+    if affinity != "self_representation":  # every copy is represented by one other
+        assert adjusted_rand_score(np.repeat([0, 1], 15), labels) == 1.0
+
+
+def test_constant_data_are_called_arbitrary():
+    with pytest.warns(UserWarning, match="tells apart only 1 of the points"):
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+            model = CDSKClustering(3, random_state=0).fit(np.ones((20, 2)))
+    assert np.isfinite(model.embedding_).all()
+
+
+def test_useless_affinities_are_explained(blobs):
+    X, _ = blobs
+    with pytest.warns(UserWarning, match="almost diagonal"):
+        CDSKClustering(4, gamma=1e6).fit(X)
+    with pytest.warns(UserWarning, match=r"in \d+ pieces, more than the 2 clusters"):
+        CDSKClustering(2, affinity="nearest_neighbors", n_neighbors=2).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "message"),
+    [
+        ({"n_clusters": 5}, np.ones((3, 2)), "expected n_clusters <= n_samples, got n_clusters=5"),
+        ({"affinity": "precomputed"}, np.ones((3, 2)), "expected a square affinity matrix"),
+        ({"affinity": "precomputed"}, np.triu(np.ones((9, 9))), "to be symmetric"),
+        (
+            {"affinity": "precomputed"},
+            sparse.csr_array(np.triu(np.ones((9, 9)))),
+            "to be symmetric",
+        ),
+        ({"affinity": "precomputed"}, np.zeros((9, 9)), "with positive entries, got none"),
+        ({"affinity": lambda X, Y: np.ones(3)}, np.ones((9, 2)), "to return an array of shape"),
+    ],
+)
+def test_bad_input_is_refused_and_leaves_nothing(options, X, message):
+    model = CDSKClustering(**{"n_clusters": 2, **options})
+    with pytest.raises(ValueError, match=message):
+        model.fit(X)
+    assert not hasattr(model, "labels_") and not hasattr(model, "n_features_in_")
+
+
+def test_pickle_and_clone(blobs):
+    X, _ = blobs
+    model = CDSKClustering(4, affinity="nearest_neighbors", random_state=0).fit(X)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(clone(model).fit(X).labels_, model.labels_)
+
+
+def test_verbose_logs_every_round(blobs, caplog):
+    X, _ = blobs
+    with caplog.at_level("INFO", logger="kernelfit"):
+        model = CDSKClustering(4, verbose=1, random_state=0).fit(X)
+    assert caplog.text.count("objective") == model.n_iter_
+
+
+def test_unsettled_objective_is_told(blobs):
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    with pytest.warns(ConvergenceWarning, match="raise max_iter or tol"):
+        CDSKClustering(6, mode="relaxed", max_iter=1, tol=0.0, random_state=0).fit(X)

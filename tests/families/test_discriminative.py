@@ -1,0 +1,158 @@
+"""The discriminative similarities against their definitions and finite differences."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from kernelfit.families.discriminative import GeneralSimilarity, KernelSimilarity, LowRank
+from tests.reference import clustering as reference
+
+MU = 0.4
+N = 18
+
+
+@pytest.fixture
+def K():
+    X = np.random.default_rng(0).standard_normal((N, 3))
+    return np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2))
+
+
+@pytest.fixture
+def graph(K):
+    """A sparse affinity without self-loops: half of its spectrum is negative."""
+    A = np.where(np.quantile(K, 0.6) < K, K, 0.0)
+    np.fill_diagonal(A, 0.0)
+    return A + np.diag(np.ones(N - 1), 1) + np.diag(np.ones(N - 1), -1)
+
+
+def weights(seed=1):
+    b = np.random.default_rng(seed).uniform(0.2, 2.0, N)
+    return b * N / b.sum()
+
+
+def probe():
+    return np.random.default_rng(2).standard_normal(N)
+
+
+def labels():
+    return np.arange(N) % 3
+
+
+def finite_differences(f, b, step=1e-6):
+    return np.array([(f(b + e) - f(b - e)) / (2 * step) for e in step * np.eye(len(b))])
+
+
+def forms(K):
+    """The same matrix as an array, as CSR and by its factor."""
+    values, vectors = np.linalg.eigh(K)
+    return {
+        "dense": K,
+        "sparse": sparse.csr_array(K),
+        "low rank": LowRank(vectors * np.sqrt(np.maximum(values, 0))),
+    }
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "low rank"])
+def test_normalised_matrix(K, form):
+    b = weights()
+    N_, scale = KernelSimilarity(forms(K)[form], MU, probe()).normalised(b)
+    W = reference.similarity(K, b, MU)
+    root = 1 / np.sqrt(W.sum(axis=1))
+    np.testing.assert_allclose(scale, root, rtol=1e-12)
+    np.testing.assert_allclose(N_ @ np.eye(N), W * np.outer(root, root), atol=1e-12)
+    v = np.arange(N) / N
+    np.testing.assert_allclose(N_ @ v, (W * np.outer(root, root)) @ v, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "low rank"])
+def test_cut_of_a_partition(K, form):
+    b = weights()
+    similarity = KernelSimilarity(forms(K)[form], MU, probe())
+    value = similarity.cut(np.eye(3)[labels()])(b, 1.0)[0] - similarity.penalty(b, K @ b)[0]
+    expected = reference.normalised_cut(reference.similarity(K, b, MU), labels())
+    assert value == pytest.approx(expected, rel=1e-10)
+
+
+def test_cut_bounds_the_eigenvalue_sum_and_touches_it(K):
+    b, other = weights(1), weights(2)
+    similarity = KernelSimilarity(K, MU, probe())
+
+    def embedding(b):
+        W = reference.similarity(K, b, MU)
+        root = 1 / np.sqrt(W.sum(axis=1))
+        return np.linalg.eigh(W * np.outer(root, root))[1][:, -3:] * root[:, None]
+
+    for at in (b, other):
+        value = similarity.cut(embedding(b))(at, 1.0)[0] - similarity.penalty(at, K @ at)[0]
+        total = reference.eigenvalue_sum(reference.similarity(K, at, MU), 3)
+        assert value >= total - 1e-12
+        if at is b:
+            assert value == pytest.approx(total, abs=1e-12)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "low rank"])
+@pytest.mark.parametrize("indicators", [True, False])
+def test_gradient(K, form, indicators):
+    Z = np.eye(3)[labels()] if indicators else np.random.default_rng(3).standard_normal((N, 4))
+    cut = KernelSimilarity(forms(K)[form], MU, probe()).cut(Z)
+    expected = finite_differences(lambda b: cut(b, 0.7)[0], weights())
+    np.testing.assert_allclose(cut(weights(), 0.7)[1], expected, rtol=1e-5, atol=1e-8)
+
+
+def test_penalty_of_a_kernel_is_the_balanced_one(K):
+    """For positive definite K the penalty is (-d'b + mu b'K b) / s up to the bound on sigma."""
+    b = weights()
+    similarity = KernelSimilarity(K, MU, probe())
+    assert similarity.sigma <= 1e-8
+    expected = (-K.sum(axis=1) @ b + MU * b @ K @ b) / K.sum()
+    assert similarity.penalty(b, K @ b)[0] == pytest.approx(expected, rel=1e-7)
+
+
+def test_penalty_of_a_graph_is_least_at_uniform_weights(graph):
+    """At mu = 1/2; the unrepaired quadratic form is indefinite and prefers uneven weights."""
+    similarity = KernelSimilarity(sparse.csr_array(graph), 0.5, probe())
+    assert np.linalg.eigvalsh(graph)[0] < -0.5
+    assert similarity.sigma > 0.1
+    uniform = np.ones(N)
+    least, gradient = similarity.penalty(uniform, graph @ uniform)
+    np.testing.assert_allclose(gradient, gradient.mean(), atol=1e-12)
+    worst = np.linalg.eigh(graph)[1][:, 0]
+    for direction in (worst, *np.random.default_rng(4).standard_normal((20, N))):
+        step = direction - direction.mean()
+        b = uniform + 0.3 * step / np.abs(step).max()
+        assert similarity.penalty(b, graph @ b)[0] > least
+
+
+def test_general_similarity():
+    """Equation (6): entries by definition, clipped; cut and gradient as for a kernel."""
+    rng = np.random.default_rng(5)
+    S = rng.uniform(0, 1, (N, N))
+    S = 0.5 * (S + S.T)
+    assert np.linalg.eigvalsh(S)[0] < 0
+    similarity = GeneralSimilarity(S, MU)
+    values, U = np.linalg.eigh(S)
+    plus, minus = (U * np.maximum(values, 0)) @ U.T, (U * np.maximum(-values, 0)) @ U.T
+    np.testing.assert_allclose(similarity.absolute, plus + minus, atol=1e-12)
+    b = weights()
+    W = np.add.outer(b, b) * S - MU * np.outer(b, b) * (plus + minus)
+    assert (W < 0).any()
+    np.testing.assert_allclose(similarity.similarity(b), np.maximum(W, 0), atol=1e-12)
+    cut = similarity.cut(np.eye(3)[labels()])
+    penalty = (-S.sum(axis=1) @ b + MU * b @ (plus + minus) @ b) / (plus + minus).sum()
+    expected = reference.normalised_cut(np.maximum(W, 0), labels()) + penalty
+    assert cut(b, 1.0)[0] == pytest.approx(expected, rel=1e-10)
+    differences = finite_differences(lambda v: cut(v, 0.7)[0], b)
+    np.testing.assert_allclose(cut(b, 0.7)[1], differences, rtol=1e-5, atol=1e-8)
+
+
+def test_general_similarity_of_a_kernel_is_the_kernel_similarity(K):
+    b = weights()
+    general, kernel = GeneralSimilarity(K, MU), KernelSimilarity(K, MU, probe())
+    np.testing.assert_allclose(general.normalised(b)[0], kernel.normalised(b)[0], atol=1e-12)
+
+
+def test_point_without_similarity_gets_no_embedding(K):
+    K = K.copy()
+    K[0] = K[:, 0] = 0.0
+    N_, scale = KernelSimilarity(K, MU, probe()).normalised(np.ones(N))
+    assert scale[0] == 0.0 and np.isfinite(N_).all()

@@ -1,0 +1,170 @@
+"""The clustering loops: closed forms, monotone objectives, limits."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.cluster import KMeans
+
+from kernelfit.families.discriminative import GeneralSimilarity, KernelSimilarity
+from kernelfit.learners.cds import (
+    MIN_WEIGHT,
+    cluster,
+    cluster_literal,
+    literal_step,
+    pivoted_labels,
+    sparse_weights,
+)
+from tests.reference import clustering as reference
+
+C = 3
+
+
+def blobs(n=45, seed=0, spread=0.6):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % C
+    centres = 3.0 * np.eye(C)
+    return centres[labels] + spread * rng.standard_normal((n, C)), labels
+
+
+def gaussian(X, gamma=0.3):
+    return np.exp(-gamma * ((X[:, None] - X) ** 2).sum(axis=2))
+
+
+def block(n, m=6):
+    return np.random.default_rng(9).standard_normal((n, m))
+
+
+def propose(Y):
+    return [KMeans(C, n_init=1, random_state=seed).fit(Y).labels_ for seed in range(3)]
+
+
+def same_partition(a, b):
+    return len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))
+
+
+@pytest.mark.parametrize("w", [0.5, 1.0])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_literal_step_is_the_definition(w, form):
+    rng = np.random.default_rng(1)
+    X, _ = blobs(12)
+    K, Y, alpha = gaussian(X), rng.standard_normal((12, C)), rng.dirichlet(np.ones(12))
+    P, q = literal_step(form(K), Y, 0.7, w)
+    value = q @ alpha + 0.5 * alpha @ (P @ alpha)
+    expected = reference.literal_objective(K, Y, alpha, 0.7, w)
+    assert value == pytest.approx(expected, rel=1e-10)
+
+
+def test_half_trace_with_unit_rows_is_convex():
+    """With w = 1/2 and unit rows the quadratic part is K o YY', positive semidefinite."""
+    X, _ = blobs(12)
+    Y = np.random.default_rng(2).standard_normal((12, C))
+    Y /= np.linalg.norm(Y, axis=1, keepdims=True)
+    P = literal_step(gaussian(X), Y, 1.0, 0.5)[0]
+    np.testing.assert_allclose(P, 2 * gaussian(X) * (Y @ Y.T), atol=1e-12)
+    assert np.linalg.eigvalsh(P)[0] >= -1e-10
+
+
+def test_no_rounds_is_spectral_clustering():
+    X, y = blobs()
+    K, n = gaussian(X), len(X)
+    similarity = KernelSimilarity(K, 0.5, block(n)[:, -1])
+    result = cluster(similarity, C, propose, np.ones(n), block(n), max_iter=0)
+    np.testing.assert_array_equal(result.weights, 1.0)
+    total = np.sum(1 - result.eigenvalues)
+    assert total == pytest.approx(reference.eigenvalue_sum(K, C), abs=1e-10)
+    D = 1.5 * K.sum(axis=1)
+    Y = result.embedding
+    np.testing.assert_allclose(Y.T @ (D[:, None] * Y), np.eye(C), atol=1e-8)
+    assert result.converged and result.n_iter == 0 and len(result.history) == 1
+    assert same_partition(result.labels, y)
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+@pytest.mark.parametrize("rho", [0.1, 1.0])
+@pytest.mark.parametrize("sparse_graph", [False, True])
+def test_objective_never_rises_and_is_what_it_says(relaxed, rho, sparse_graph):
+    X, _ = blobs(spread=1.2)
+    K, n, mu = gaussian(X), len(X), 0.5
+    if sparse_graph:
+        K = np.where(np.quantile(K, 0.7) < K, K, 0.0) * (1 - np.eye(n))
+        K += 0.01 * (np.diag(np.ones(n - 1), 1) + np.diag(np.ones(n - 1), -1))
+    form = sparse.csr_array(K) if sparse_graph else K
+    similarity = KernelSimilarity(form, mu, block(n)[:, -1])
+    result = cluster(
+        similarity, C, propose, np.ones(n), block(n), relaxed=relaxed, rho=rho, max_iter=30
+    )
+    history = np.array(result.history)
+    assert result.n_iter >= 1 and np.all(np.diff(history) <= 1e-9 * np.abs(history[1:]))
+    b = result.weights
+    assert b.mean() == pytest.approx(1.0)
+    assert b.min() >= MIN_WEIGHT and b.max() <= 1 / mu
+    W = reference.similarity(K, b, mu)
+    cut = reference.eigenvalue_sum(W, C) if relaxed else reference.normalised_cut(W, result.labels)
+    lazy = (K + 2 * similarity.sigma * np.diag(K.sum(axis=1))) / (1 + 2 * similarity.sigma)
+    penalty = (-K.sum(axis=1) @ b + mu * b @ lazy @ b) / K.sum()
+    assert result.objective == pytest.approx(rho * cut + penalty, rel=1e-8)
+
+
+def test_objective_chooses_among_proposals():
+    X, y = blobs()
+    K, n = gaussian(X), len(X)
+    similarity = KernelSimilarity(K, 0.5, block(n)[:, -1])
+    wrong = np.roll(y, 1) * (np.arange(n) < 20)
+    first = cluster(similarity, C, lambda Y: [wrong, y], np.ones(n), block(n), max_iter=0)
+    np.testing.assert_array_equal(first.labels, wrong)
+    best = cluster(similarity, C, lambda Y: [wrong, y], np.ones(n), block(n))
+    np.testing.assert_array_equal(best.labels, y)
+
+
+def test_general_similarity_descends():
+    rng = np.random.default_rng(3)
+    X, y = blobs()
+    S = X @ X.T + 0.1 * (lambda A: A + A.T)(rng.standard_normal((len(X), len(X))))
+    result = cluster(GeneralSimilarity(S, 0.5), C, propose, np.ones(len(X)), block(len(X)))
+    assert np.all(np.diff(result.history) <= 1e-12)
+    assert same_partition(result.labels, y)
+
+
+def test_rounds_are_reported():
+    X, _ = blobs()
+    n, seen = len(X), []
+    similarity = KernelSimilarity(gaussian(X), 0.5, block(n)[:, -1])
+    result = cluster(
+        similarity, C, propose, np.ones(n), block(n), callback=lambda *args: seen.append(args)
+    )
+    assert seen == list(enumerate(result.history))[1:]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_literal_mode_collapses(form):
+    """As printed, the weights end on a few points once degrees exceed a handful."""
+    X, _ = blobs(90)
+    K, n = form(gaussian(X, 0.05)), 90
+    result = cluster_literal(K, C, propose, np.full(n, 1 / n), block(n))
+    assert result.weights.sum() == pytest.approx(n)
+    assert np.sum(result.weights > 1e-3 * n) <= 4
+
+
+def test_sparse_weights_minimise_the_reconstruction_error():
+    X, _ = blobs(15)
+
+    def error(alpha):
+        m = alpha @ X
+        return sum(np.sum((X[i] - (m - alpha[i] * X[i])) ** 2) for i in range(len(X)))
+
+    alpha = sparse_weights(X @ X.T)
+    assert alpha.sum() == pytest.approx(1.0) and alpha.min() >= 0
+    assert np.sum(alpha == 0) > 0
+    rng = np.random.default_rng(4)
+    for other in (np.full(15, 1 / 15), *rng.dirichlet(0.3 * np.ones(15), 50)):
+        assert error(alpha) <= error(other) + 1e-9
+        assert error(alpha) <= error(0.99 * alpha + 0.01 * other) + 1e-9
+
+
+def test_pivoted_labels_recover_rotated_indicators():
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 4, 50)
+    V = np.eye(4)[labels] / np.sqrt(np.bincount(labels))[labels][:, None]
+    rotation = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    V = V @ rotation + 1e-3 * rng.standard_normal(V.shape)
+    assert same_partition(pivoted_labels(V), labels)

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kernelfit.estimators.cds import CDSClustering, CDSKClustering
+    from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
     from kernelfit.estimators.kernel_kmeans import KernelKMeans
+    from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
+    from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
     from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
 
@@ -21,8 +24,14 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "CDSClustering",
     "CDSKClustering",
+    "DANKClassifier",
+    "DANKClassifierCV",
+    "DANKRegressor",
+    "DANKRegressorCV",
     "GPKClassifier",
     "GPKRegressor",
+    "KNPLClassifier",
+    "KNPLRegressor",
     "KernelKMeans",
     "KernelSVC",
     "KernelSVCCV",
@@ -37,8 +46,14 @@ __all__ = [
 _HOME = {
     "CDSClustering": "kernelfit.estimators.cds",
     "CDSKClustering": "kernelfit.estimators.cds",
+    "DANKClassifier": "kernelfit.estimators.dank",
+    "DANKClassifierCV": "kernelfit.selection.dank_cv",
+    "DANKRegressor": "kernelfit.estimators.dank",
+    "DANKRegressorCV": "kernelfit.selection.dank_cv",
     "GPKClassifier": "kernelfit.estimators.gpk",
     "GPKRegressor": "kernelfit.estimators.gpk",
+    "KNPLClassifier": "kernelfit.estimators.knpl",
+    "KNPLRegressor": "kernelfit.estimators.knpl",
     "KernelKMeans": "kernelfit.estimators.kernel_kmeans",
     "KernelSVC": "kernelfit.estimators.svm",
     "KernelSVCCV": "kernelfit.selection.svm_cv",

@@ -7,7 +7,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelfit
 
-PUBLIC = [getattr(kernelfit, name)() for name in kernelfit.__all__]
+# A search over a third parameter takes long on its whole grid.
+GRID = {"gammas": [0.1, 2.0], "Cs": [0.5, 4.0]}
+OPTIONS = {"DANKClassifierCV": GRID, "DANKRegressorCV": GRID}
+PUBLIC = [getattr(kernelfit, name)(**OPTIONS.get(name, {})) for name in kernelfit.__all__]
 VARIANTS = [
     kernelfit.CDSKClustering(affinity="nearest_neighbors"),
     kernelfit.CDSKClustering(affinity="self_tuning", assign_labels="cluster_qr"),
@@ -19,6 +22,10 @@ VARIANTS = [
     kernelfit.KernelSVC(cache_size=1e-3, n_jobs=2),
     kernelfit.KernelSVR(kernel="poly", degree=2, coef0=1.0),
     kernelfit.KernelSVR(kernel="precomputed"),
+    kernelfit.DANKClassifier(tau=0.0, eta="0.1*auto", out_of_sample="knn"),
+    kernelfit.DANKClassifier(out_of_sample="smooth", multi_class="ovr"),
+    kernelfit.DANKClassifier(kernel="precomputed"),
+    kernelfit.DANKRegressor(tau=0.0, out_of_sample="nearest"),
 ]
 
 

@@ -198,8 +198,8 @@ class BaseKernelMachine(BaseEstimator):
         ----------
         X, weight
             Checked training data and sample weights. Rows of weight zero are left out.
-        cost : ndarray of shape (n_samples,)
-            C of every row.
+        cost : ndarray of shape (n_samples, ...)
+            C of every row, or what else `solve` takes in its place.
         groups : ndarray of shape (n_samples,)
             Support vectors are ordered by these.
         solve : callable
@@ -211,6 +211,11 @@ class BaseKernelMachine(BaseEstimator):
         previous : estimator
             As it was before this fit.
         n_jobs : int, default=None
+
+        Returns
+        -------
+        list of (Problem, result)
+            Without ``x`` and ``decision``.
         """
         n_problems, n_layers = shape
         start = previous._start(X.shape[0], n_layers)
@@ -247,9 +252,10 @@ class BaseKernelMachine(BaseEstimator):
             assume_psd=isinstance(kernel, StandardKernel) and kernel.psd,
         ):
             coef[problem.layer, problem.rows] = result.x
-            results.append(replace(result, x=_NOTHING, decision=_NOTHING))  # frees memory
+            # Without the long arrays, which would take memory.
+            results.append((problem, replace(result, x=_NOTHING, decision=_NOTHING)))
             self._log_result(problem, result, n_problems)
-        if not (np.isfinite(coef).all() and all(np.isfinite(r.objective) for r in results)):
+        if not (np.isfinite(coef).all() and all(np.isfinite(r.objective) for _, r in results)):
             raise ValueError("expected data of moderate size, got overflow in training")
 
         support = np.flatnonzero(coef.any(axis=0))
@@ -264,13 +270,14 @@ class BaseKernelMachine(BaseEstimator):
             self.support_vectors_ = X[support]
         self.n_support_ = np.bincount(groups[self.support_], minlength=groups.max() + 1)
         self.dual_coef_ = coef[:, support]
-        self.intercept_ = np.array([r.intercept for r in results])
-        self.objective_ = one_or_all([r.objective for r in results])
-        self.dual_gap_ = one_or_all([r.gap for r in results])
-        self.n_iter_ = one_or_all([r.n_iter for r in results])
-        self.converged_ = one_or_all([r.converged for r in results])
-        histories = [np.array(r.history) for r in results]
+        self.intercept_ = np.array([r.intercept for _, r in results])
+        self.objective_ = one_or_all([r.objective for _, r in results])
+        self.dual_gap_ = one_or_all([r.gap for _, r in results])
+        self.n_iter_ = one_or_all([r.n_iter for _, r in results])
+        self.converged_ = one_or_all([r.converged for _, r in results])
+        histories = [np.array(r.history) for _, r in results]
         self.history_ = histories[0] if n_problems == 1 else histories
+        return results
 
     def _round_logger(self, n_problems):
         """Announce the compilation, and return the callback that reports a round, or None."""

@@ -15,7 +15,7 @@ from scipy.stats import rankdata
 
 from kernelfit.kernels.standard import StandardKernel
 from kernelfit.learners.svm import Problem, TrainingGram
-from kernelfit.learners.svm_path import solve_path
+from kernelfit.learners.svm_path import PathResult, solve_path
 
 _CHUNK_BYTES = 2**26  # of kernel values with test points at a time
 
@@ -69,8 +69,8 @@ class Geometry:
 class FoldScores:
     """Scores of one fold, its times in seconds, and how many solutions missed the tolerance."""
 
-    scores: Array  # (n_kernels, n_costs)
-    fit_time: Array  # (n_kernels,), of all costs together
+    scores: Array  # (n_kernels, n_machines), one machine a cost or more
+    fit_time: Array  # (n_kernels,), of all machines together
     score_time: Array
     n_unconverged: int
 
@@ -84,6 +84,7 @@ def score_fold(
     weight: Array,
     problems: Sequence[Problem],
     score: Callable[[Array], Array],
+    path: Callable[..., PathResult] = solve_path,
     **options: Any,
 ) -> FoldScores:
     """Train on one part of the data for every kernel and cost, and score on the other.
@@ -102,18 +103,20 @@ def score_fold(
     problems : sequence of Problem
         On the training rows.
     score : callable
-        Takes decision values of shape (len(test), n_costs, n_problems), returns n_costs scores.
+        Takes decision values of shape (len(test), n_machines, n_problems), returns n_machines
+        scores.
+    path : callable, default=solve_path
+        Trains the machines of one kernel: one a cost, or more.
     **options
-        Passed to :func:`kernelfit.learners.svm_path.solve_path`.
+        Passed to `path`.
 
     Returns
     -------
     FoldScores
     """
     train_part, test_part = geometry.restrict(train, train), geometry.restrict(test, train)
-    scores = np.empty((len(kernels), len(Cs)))
+    scores = []
     fit_time, score_time = np.empty(len(kernels)), np.empty(len(kernels))
-    values = np.empty((len(test), len(Cs), len(problems)))
     step = max(1, _CHUNK_BYTES // (8 * len(train)))
     n_unconverged = 0
     for k, kernel in enumerate(kernels):
@@ -121,28 +124,35 @@ def score_fold(
         gram = geometry.training_gram(kernel, train, train_part)
         psd = kernel is not None and kernel.psd
         paths = [
-            solve_path(gram.part(q.rows), q.p, weight[q.rows], Cs, assume_psd=psd, **options)
+            path(gram.part(q.rows), q.p, weight[q.rows], Cs, assume_psd=psd, **options)
             for q in problems
         ]
         trained = time.perf_counter()
+        values = np.empty((len(test), len(paths[0].intercept), len(problems)))
         for first in range(0, len(test), step):
             chunk = slice(first, first + step)
             part = None if test_part is None else test_part[chunk]
             K = geometry.cross_gram(kernel, test[chunk], train, part)
-            for problem, path in zip(problems, paths, strict=True):
-                values[chunk, :, problem.index] = K[:, problem.rows] @ path.coef.T + path.intercept
-        scores[k] = score(values)
+            for problem, found in zip(problems, paths, strict=True):
+                found_values = K[:, problem.rows] @ found.coef.T + found.intercept
+                values[chunk, :, problem.index] = found_values
+        scores.append(score(values))
         fit_time[k], score_time[k] = trained - started, time.perf_counter() - trained
-        n_unconverged += sum(int(np.count_nonzero(~path.converged)) for path in paths)
-    return FoldScores(scores, fit_time, score_time, n_unconverged)
+        n_unconverged += sum(int(np.count_nonzero(~found.converged)) for found in paths)
+    return FoldScores(np.array(scores), fit_time, score_time, n_unconverged)
 
 
 def tabulate(
-    folds: Sequence[FoldScores], gammas: Array | None, Cs: Array, order: Array
+    folds: Sequence[FoldScores],
+    gammas: Array | None,
+    Cs: Array,
+    order: Array,
+    etas: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """Return the scores as scikit-learn's ``cv_results_``.
 
-    Candidates come as in scikit-learn's ParameterGrid: by C, then by gamma.
+    Candidates come as in scikit-learn's ParameterGrid, by C, then by gamma; where there is an
+    eta, by eta before that.
 
     Parameters
     ----------
@@ -153,6 +163,8 @@ def tabulate(
         As the user gave them.
     order : ndarray of int
         ``Cs[order]`` are the costs in the order of the scores.
+    etas : sequence, default=()
+        Values of eta, which vary fastest in the scores; empty where the machine has none.
 
     Returns
     -------
@@ -160,20 +172,26 @@ def tabulate(
     """
     n_gammas = 1 if gammas is None else len(gammas)
     back = np.argsort(order)
-    # (n_folds, n_costs, n_gammas) -> (n_candidates, n_folds)
-    scores = np.array([f.scores.T[back].ravel() for f in folds]).T
-    params: dict[str, Array] = {"C": np.repeat(Cs, n_gammas)}
+    n_etas = max(1, len(etas))
+    # (n_folds, n_gammas, n_costs, n_etas) -> (n_etas, n_costs, n_gammas, n_folds)
+    scores = np.array([f.scores.reshape(n_gammas, len(Cs), n_etas)[:, back] for f in folds]).T
+    scores = scores.reshape(-1, len(folds))
+    params: dict[str, Array] = {"C": np.tile(np.repeat(Cs, n_gammas), n_etas)}
     if gammas is not None:
-        params["gamma"] = np.tile(gammas, len(Cs))
+        params["gamma"] = np.tile(gammas, len(Cs) * n_etas)
+    if len(etas):
+        params["eta"] = np.repeat(np.array(etas, dtype=object), len(Cs) * n_gammas)
     results: dict[str, Any] = {}
     for name in ("fit_time", "score_time"):
-        # The costs of a path share its time.
-        times = np.array([np.tile(getattr(f, name) / len(Cs), len(Cs)) for f in folds])
+        # The machines of a path share its time.
+        share = len(Cs) * n_etas
+        times = np.array([np.tile(getattr(f, name) / share, share) for f in folds])
         results[f"mean_{name}"], results[f"std_{name}"] = times.mean(axis=0), times.std(axis=0)
     for name, values in params.items():
         results[f"param_{name}"] = np.ma.MaskedArray(values, mask=False)
     results["params"] = [
-        {name: float(values[i]) for name, values in params.items()} for i in range(len(scores))
+        {name: values[i : i + 1].tolist()[0] for name, values in params.items()}
+        for i in range(len(scores))
     ]
     for k in range(len(folds)):
         results[f"split{k}_test_score"] = scores[:, k]

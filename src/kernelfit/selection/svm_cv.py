@@ -2,7 +2,7 @@
 
 import warnings
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelfit.estimators.svm import KernelSVC, KernelSVR
 from kernelfit.kernels.standard import Linear, kernel_from_name
 from kernelfit.learners.svm import Problem, decompose
+from kernelfit.learners.svm_path import solve_path
 from kernelfit.selection.grid import Geometry, score_fold, tabulate
 from kernelfit.selection.scoring import FoldScorer, ReplayClassifier, ReplayRegressor
 from kernelfit.solvers.gram import DenseGram
@@ -46,6 +47,16 @@ class _KernelMachineCV(BaseEstimator):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+
+    _path: Any = staticmethod(solve_path)
+
+    def _best(self, results):
+        """Return the index of the chosen candidate."""
+        return int(results["rank_test_score"].argmin())
+
+    def _etas(self):
+        """Return the values of eta to try; none for machines without it."""
+        return ()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -96,10 +107,10 @@ class _KernelMachineCV(BaseEstimator):
             delayed(self._score_fold)(k + 1, len(splits), train, test, *data)
             for k, (train, test) in enumerate(splits)
         )
-        table = tabulate(results, gammas, Cs, order)
+        table = tabulate(results, gammas, Cs, order, self._etas())
         if not np.isfinite(table["mean_test_score"]).any():
             raise ValueError("expected finite scores, got none for any candidate")
-        best = int(table["rank_test_score"].argmin())
+        best = self._best(table)
         machine.set_params(**table["params"][best])
         machine.fit(*given, sample_weight=sample_weight)
         self._warn(table, sum(fold.n_unconverged for fold in results))
@@ -143,6 +154,7 @@ class _KernelMachineCV(BaseEstimator):
             cost_weight,
             problems,
             lambda values: scorer(*interpret(values), test),
+            path=self._path,
             fit_intercept=self.fit_intercept,
             tol=self.tol,
             max_iter=self.max_iter,

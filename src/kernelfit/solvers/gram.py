@@ -8,6 +8,8 @@ bounded size. Both have ``n``, ``dtype`` and
 ``rows(idx)``                         K[idx], a copy
 ``block(idx)``                        K[idx][:, idx], a C-contiguous float64 copy
 ``accumulate(idx, coef, out)``        out += K[idx].T @ coef, in float64 and without copies
+``parts(idx)``                        yields (positions, source, places): K[idx[positions]] is
+                                      source[places]; exact values, past any such cache, if asked
 ``exact_decision(beta)``              K @ beta in float64, past any cache in lower precision
 ====================================  ===========================================================
 
@@ -72,6 +74,10 @@ class DenseGram:
     def accumulate(self, idx: Array, coef: Array, out: Array) -> None:
         """Add K[idx].T @ coef to the float64 array `out`."""
         _accumulate(self.matrix, idx, coef, out)
+
+    def parts(self, idx: Array, exact: bool = False) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield (positions, source, places) such that K[idx[positions]] is source[places]."""
+        yield np.arange(len(idx)), self.matrix, idx
 
     def exact_decision(self, beta: Array) -> Array:
         """Return K @ beta in float64."""
@@ -171,17 +177,24 @@ class RowGram:
         for positions, source, places in self._visit(idx):
             _accumulate(source, places, coef[positions], out)
 
+    def parts(self, idx: Array, exact: bool = False) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield (positions, source, places) such that K[idx[positions]] is source[places].
+
+        Exact parts are in float64 and bypass a cache that rounds.
+        """
+        if not exact or (self._exact_rows is self._compute_rows and self.dtype == np.float64):
+            yield from self._visit(idx)
+            return
+        for start in range(0, len(idx), self._step):
+            rows = np.ascontiguousarray(self._exact_rows(idx[start : start + self._step]))
+            yield np.arange(start, start + len(rows)), rows, np.arange(len(rows))
+
     def exact_decision(self, beta: Array) -> Array:
-        """Return K @ beta in float64 from exact rows, bypassing a cache that rounds."""
+        """Return K @ beta in float64 from exact rows."""
         support = np.flatnonzero(beta)
         out = np.zeros(self.n)
-        if self._exact_rows is self._compute_rows and self.dtype == np.float64:
-            self.accumulate(support, beta[support], out)
-            return out
-        for start in range(0, len(support), self._step):
-            idx = support[start : start + self._step]
-            rows = self._exact_rows(idx)
-            _accumulate(np.ascontiguousarray(rows), np.arange(len(idx)), beta[idx], out)
+        for positions, source, places in self.parts(support, exact=True):
+            _accumulate(source, places, beta[support[positions]], out)
         return out
 
     def _visit(self, idx: Array) -> Iterator[tuple[Array, Array, Array]]:

@@ -1,0 +1,107 @@
+r"""KNPL's pairwise layer G.
+
+.. math::
+
+    \min_{G \succeq 0,\; G\mathbf 1 = n\mathbf 1}\; -\tfrac12 \beta^\top (G \circ K) \beta
+        + \eta \|G\|_F^2
+
+(eta is called gamma in [2]_; symbols and references in :mod:`kernelfit.families.hadamard`). The
+constraints say ``G = 11' + H`` with H psd and ``H 1 = 0``, so that the projection has the closed
+form ``G = 11' + P Gamma P`` with ``P = I - 11'/n``, where the paper iterates by ADMM. With
+``u = K beta`` and ``v = Gamma~ a = rate x o u``
+
+    energy = 1/2 beta'K beta + eta ||P Gamma~ P||^2
+    ||P Gamma~ P||^2 = ||Gamma~||^2 - 2 ||v||^2 / N + (a'v)^2 / N^2
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from kernelfit.families.hadamard import (
+    FloatArray,
+    HadamardFamily,
+    Indices,
+    KernelMatrix,
+    Response,
+    products,
+    quartic_parts,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseResponse(Response):
+    """G: ``G_ij = 1 + Gamma_ij - r_i - r_j + mean``.
+
+    Attributes
+    ----------
+    row_means : ndarray of shape (n,)
+        ``r``, the weighted means of the rows of Gamma.
+    mean : float
+        Their weighted mean.
+    """
+
+    row_means: FloatArray
+    mean: float
+
+    def compact(self) -> Self:
+        """Return the response on the support and one more point, which stands for all others."""
+        row_means = np.append(self.row_means[self.support], 0.0)
+        return replace(super().compact(), row_means=row_means)
+
+    def rows(self, idx: Indices, K_rows: FloatArray) -> FloatArray:
+        """Return G[idx]; `K_rows` is K[idx]."""
+        coef = self.coef
+        out = (self.rate * coef[idx])[:, None] * (coef * K_rows)
+        out += 1.0 + self.mean - self.row_means
+        out -= self.row_means[idx, None]
+        return np.asarray(out)
+
+    def diagonal(self, K_diagonal: FloatArray) -> FloatArray:
+        """Return the diagonal of G."""
+        gamma = self.rate * self.coef**2 * K_diagonal
+        return np.asarray(1.0 + self.mean - 2.0 * self.row_means + gamma)
+
+    def curvature(self, K: FloatArray, ridge: FloatArray) -> FloatArray:
+        """Return the Hessian of the energy as an n x n array."""
+        Z = np.sqrt(self.weight / self.weight.sum())[:, None]
+        return self.matrix(K) * K + self.projected_curvature(K, Z)
+
+    def spectrum(self, K: KernelMatrix) -> FloatArray:
+        """Return the non-zero eigenvalues of G with its copies counted, largest first.
+
+        Those of P Gamma~ P are found on the support, where ``P Gamma~ P = P V V' P`` has the
+        eigenvalues of ``V'P V`` for a square root V of Gamma~.
+        """
+        support = self.support
+        root = np.sqrt(self.weight[support])
+        scaled = self.beta[support] / root
+        gamma = self.rate * scaled[:, None] * K.block(support) * scaled
+        values, vectors = np.linalg.eigh(gamma)
+        V = vectors * np.sqrt(np.maximum(values, 0.0))
+        Va = V.T @ root
+        total = self.weight.sum()
+        inner = np.linalg.eigvalsh(V.T @ V - np.outer(Va, Va) / total)
+        return np.append(total, inner[inner > 0.0][::-1])
+
+
+@dataclass(frozen=True)
+class PairwiseFamily(HadamardFamily):
+    """KNPL's family: eta and the weights."""
+
+    def respond(self, K: KernelMatrix, beta: FloatArray) -> Response:
+        """Return G*(beta)."""
+        rate, total = 0.25 / self.eta, float(self.weight.sum())
+        u, squares, ww = quartic_parts(K, beta, self.weight)
+        coef = beta / self.weight
+        row_means = rate * coef * u / total
+        mean = float(self.weight @ row_means) / total
+        quadratic = float(beta @ u)
+        energy = 0.5 * quadratic + 0.25 * rate * (
+            float(squares @ ww) - 2.0 / total * float(squares @ (u * u)) + (quadratic / total) ** 2
+        )
+        support = np.flatnonzero(beta)
+        decision = (1.0 + mean - row_means) * u + rate * coef * ww
+        decision -= products(K, support, (beta * row_means)[support])
+        return PairwiseResponse(beta, self.weight, self.eta, energy, decision, row_means, mean)

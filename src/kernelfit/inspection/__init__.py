@@ -1,0 +1,1 @@
+"""Numerical diagnostics of fitted models."""

@@ -1,0 +1,365 @@
+"""DANK with kernel width, cost and penalty chosen by cross-validation."""
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
+from kernelfit.learners.dank_path import solve_dank_path
+from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV, _KernelMachineCV
+
+_MULTIPLES = (np.inf, 1.0, 0.1)
+
+
+class _DANKSearch(_KernelMachineCV):
+    """The part of the search that concerns eta."""
+
+    _path = staticmethod(solve_dank_path)
+    etas: Any
+    tau: float
+
+    def _etas(self):
+        return [np.inf if np.isinf(m) else f"{m:g}*auto" for m in self._multiples()]
+
+    def _best(self, results):
+        """Return the best candidate, or the best plain one unless it is clearly worse.
+
+        Clearly means by more than two standard errors of the difference over the folds.
+        """
+        best = super()._best(results)
+        plain = np.flatnonzero([params["eta"] == np.inf for params in results["params"]])
+        if not plain.size or best in plain:
+            return best
+        rival = int(plain[results["rank_test_score"][plain].argmin()])
+        if not np.isfinite(results["mean_test_score"][rival]):
+            return best
+        names = [name for name in results if name.startswith("split")]
+        gain = np.array([results[name][best] - results[name][rival] for name in names])
+        clear = len(gain) > 1 and gain.mean() > 2.0 * gain.std(ddof=1) / np.sqrt(len(gain))
+        return best if clear else rival
+
+    def _multiples(self):
+        etas = np.asarray(_MULTIPLES if self.etas is None else self.etas, dtype=np.float64)
+        if etas.ndim != 1 or not etas.size or not np.all(etas > 0):
+            raise ValueError(f"expected etas to be a list of positive numbers, got {self.etas!r}")
+        return etas
+
+    def _fold(self, y, weight, train):
+        cost_weight, problems, options, interpret = super()._fold(y, weight, train)
+        options = {**options, "etas": self._multiples(), "tau": self.tau}
+        return cost_weight, problems, options, interpret
+
+
+class DANKClassifierCV(_DANKSearch, KernelSVCCV):
+    r"""DANK classification with gamma, C and eta chosen by cross-validation.
+
+    .. math::
+
+        (\hat\gamma, \hat C, \hat\eta) = \arg\max_{\gamma, C, \eta}\;
+        \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C, \eta)
+
+    The grid contains the plain machine, which is chosen unless another one scores better by more
+    than two standard errors of the difference over the folds. New points are predicted with the
+    factor 1, in the folds and afterwards. Distances are computed once, and every machine starts
+    from the plain one of its C, which starts from that of the C before.
+
+    Parameters
+    ----------
+    gammas : array-like, default=None
+        Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^-5 .. 2^5, which suits
+        features scaled to [0, 1].
+    Cs : array-like, default=None
+        Values of C to try; None means 2^-5 .. 2^5.
+    etas : array-like, default=None
+        Values of eta to try, as multiples of the squared norm of the plain machine's coefficients;
+        infinity is the plain machine. None means infinity, 1 and 0.1.
+    tau : float, default=0.0
+        Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
+    cv : int, splitter or iterable of (train, test), default=None
+        The folds, as in scikit-learn: None means 5, stratified.
+    scoring : str or callable, default=None
+        A scorer of scikit-learn; None means accuracy. Sample weights count in either.
+    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
+        The kernel. With "linear", "precomputed" or a callable only C is chosen.
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=0.0
+        Of the polynomial kernel.
+    fit_intercept : bool, default=True
+        Whether the decision function has an intercept.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        How more than two classes are divided into problems; see `KernelSVC`.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        See `KernelSVC`.
+    break_ties : bool, default=False
+        See `KernelSVC`.
+    class_weight : dict or "balanced", default=None
+        Factors of C by class; "balanced" refers to the training part of a fold.
+    tol : float, default=1e-4
+        The duality gap to reach, relative to the objective.
+    max_iter : int, default=1000
+        Largest number of rounds in one problem.
+    cache_size : float, default=1000
+        Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
+        rows of kernel matrices are computed on demand.
+    n_jobs : int, default=None
+        Number of folds worked on at a time; threads unless a joblib backend is configured.
+    verbose : int, default=0
+        1 reports every fold through the logger ``kernelfit``.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen C, gamma and eta.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its position in `cv_results_`.
+    best_estimator_ : DANKClassifier
+        Trained on all of the data with the chosen parameters, with its certificate.
+    cv_results_ : dict of ndarrays
+        As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
+        of its path.
+    n_splits_ : int
+        Number of folds.
+    n_iter_ : int or ndarray of shape (n_problems,)
+        Rounds of the best estimator's training.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where all of them are strings.
+
+    See Also
+    --------
+    DANKClassifier : The machine with given parameters.
+    KernelSVCCV : The search for the plain machine.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> from kernelfit import DANKClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> search = DANKClassifierCV(gammas=[0.1, 1.0], Cs=[1.0, 10.0]).fit(minmax_scale(X), y)
+    >>> sorted(search.best_params_)
+    ['C', 'eta', 'gamma']
+    >>> search.best_score_ > 0.97
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **KernelSVCCV._parameter_constraints,
+        "etas": ["array-like", None],
+        "tau": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        gammas=None,
+        Cs=None,
+        etas=None,
+        *,
+        tau=0.0,
+        cv=None,
+        scoring=None,
+        kernel="rbf",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        multi_class="ovo",
+        decision_function_shape="ovr",
+        break_ties=False,
+        class_weight=None,
+        tol=1e-4,
+        max_iter=1000,
+        cache_size=1000,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.gammas = gammas
+        self.Cs = Cs
+        self.etas = etas
+        self.tau = tau
+        self.cv = cv
+        self.scoring = scoring
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _machine(self):
+        return DANKClassifier(
+            tau=self.tau,
+            kernel=self.kernel,
+            degree=self.degree,
+            coef0=self.coef0,
+            fit_intercept=self.fit_intercept,
+            multi_class=self.multi_class,
+            decision_function_shape=self.decision_function_shape,
+            break_ties=self.break_ties,
+            class_weight=self.class_weight,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            cache_size=self.cache_size,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+
+
+class DANKRegressorCV(_DANKSearch, KernelSVRCV):
+    r"""DANK regression with gamma, C and eta chosen by cross-validation.
+
+    .. math::
+
+        (\hat\gamma, \hat C, \hat\eta) = \arg\max_{\gamma, C, \eta}\;
+        \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C, \eta)
+
+    The grid contains the plain machine, which is chosen unless another one scores better by more
+    than two standard errors of the difference over the folds. New points are predicted with the
+    factor 1, in the folds and afterwards. Distances are computed once, and every machine starts
+    from the plain one of its C, which starts from that of the C before.
+
+    Parameters
+    ----------
+    gammas : array-like, default=None
+        Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^-5 .. 2^5, which suits
+        features scaled to [0, 1].
+    Cs : array-like, default=None
+        Values of C to try; None means 2^-5 .. 2^5.
+    etas : array-like, default=None
+        Values of eta to try, as multiples of the squared norm of the plain machine's coefficients;
+        infinity is the plain machine. None means infinity, 1 and 0.1.
+    tau : float, default=0.0
+        Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
+    epsilon : float, default=0.1
+        Half the width of the tube in which errors cost nothing.
+    cv : int, splitter or iterable of (train, test), default=None
+        The folds, as in scikit-learn: None means 5, not shuffled.
+    scoring : str or callable, default=None
+        A scorer of scikit-learn; None means R^2. Sample weights count in either.
+    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
+        The kernel. With "linear", "precomputed" or a callable only C is chosen.
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=0.0
+        Of the polynomial kernel.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    tol : float, default=1e-4
+        The duality gap to reach, relative to the objective.
+    max_iter : int, default=1000
+        Largest number of rounds in one problem.
+    cache_size : float, default=1000
+        Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
+        rows of kernel matrices are computed on demand.
+    n_jobs : int, default=None
+        Number of folds worked on at a time; threads unless a joblib backend is configured.
+    verbose : int, default=0
+        1 reports every fold through the logger ``kernelfit``.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen C, gamma and eta.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its position in `cv_results_`.
+    best_estimator_ : DANKRegressor
+        Trained on all of the data with the chosen parameters, with its certificate.
+    cv_results_ : dict of ndarrays
+        As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
+        of its path.
+    n_splits_ : int
+        Number of folds.
+    n_iter_ : int
+        Rounds of the best estimator's training.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where all of them are strings.
+
+    See Also
+    --------
+    DANKRegressor : The machine with given parameters.
+    KernelSVRCV : The search for the plain machine.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit import DANKRegressorCV
+    >>> X = np.random.default_rng(0).uniform(size=(60, 1))
+    >>> search = DANKRegressorCV([1.0, 10.0], [1.0, 10.0], epsilon=0.01).fit(X, np.sin(6 * X[:, 0]))
+    >>> search.best_score_ > 0.99
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **KernelSVRCV._parameter_constraints,
+        "etas": ["array-like", None],
+        "tau": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        gammas=None,
+        Cs=None,
+        etas=None,
+        *,
+        tau=0.0,
+        epsilon=0.1,
+        cv=None,
+        scoring=None,
+        kernel="rbf",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        tol=1e-4,
+        max_iter=1000,
+        cache_size=1000,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.gammas = gammas
+        self.Cs = Cs
+        self.etas = etas
+        self.tau = tau
+        self.epsilon = epsilon
+        self.cv = cv
+        self.scoring = scoring
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _machine(self):
+        return DANKRegressor(
+            tau=self.tau,
+            epsilon=self.epsilon,
+            kernel=self.kernel,
+            degree=self.degree,
+            coef0=self.coef0,
+            fit_intercept=self.fit_intercept,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            cache_size=self.cache_size,
+            verbose=self.verbose,
+        )

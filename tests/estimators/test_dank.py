@@ -1,0 +1,234 @@
+"""DANK and KNPL as estimators: training, new points, partition, input."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+
+from kernelfit import (
+    DANKClassifier,
+    DANKRegressor,
+    KernelSVC,
+    KernelSVR,
+    KNPLClassifier,
+    KNPLRegressor,
+)
+from kernelfit.learners.out_of_sample import knn_shares, reciprocal_neighbours, smooth_shares
+
+X, y = make_moons(80, noise=0.3, random_state=0)
+X_new = make_moons(40, noise=0.3, random_state=1)[0]
+target = np.sin(2 * X[:, 0]) + 0.1 * X[:, 1]
+CLASSIFIERS = [DANKClassifier, KNPLClassifier]
+REGRESSORS = [DANKRegressor, KNPLRegressor]
+
+
+def full_beta(model):
+    beta = np.zeros(len(X))
+    beta[model.support_] = model.dual_coef_[0]
+    return beta
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS)
+@pytest.mark.parametrize("tau", [0.0, 0.05])
+def test_nearest_point_of_a_training_point_is_itself(estimator, tau):
+    """On the training points the rules by neighbours give the machine with the learned kernel."""
+    options = {"tau": tau} if "DANK" in estimator.__name__ else {}
+    labels = y if estimator in CLASSIFIERS else target
+    model = estimator(C=10.0, gamma=2.0, out_of_sample="nearest", eta="0.1*auto", **options)
+    model.fit(X, labels)
+    K = rbf_kernel(X, gamma=2.0)
+    f = (model.adaptive_matrix_ * K) @ full_beta(model) + model.intercept_[0]
+    values = model.decision_function(X) if estimator in CLASSIFIERS else model.predict(X)
+    assert np.allclose(values, f, atol=1e-10)
+    assert model.rank_ == np.linalg.matrix_rank(model.adaptive_matrix_, hermitian=True)
+    # The machine of the learned kernel, trained by itself, is the same.
+    plain = KernelSVC if estimator in CLASSIFIERS else KernelSVR
+    again = plain(C=10.0, kernel="precomputed").fit(model.adaptive_matrix_ * K, labels)
+    again_f = (model.adaptive_matrix_ * K) @ full_beta(again) + again.intercept_[0]
+    assert np.allclose(f, again_f, atol=1e-4)
+
+
+@pytest.mark.parametrize("rule", ["knn", "nearest", "reciprocal", "smooth"])
+def test_rules(rule):
+    model = DANKClassifier(C=10.0, gamma=2.0, eta="0.1*auto", out_of_sample=rule, n_neighbors=3)
+    model.fit(X, y)
+    D = ((X_new[:, None] - X) ** 2).sum(axis=2)
+    K = rbf_kernel(X_new, X, gamma=2.0)
+    shares = {
+        "knn": knn_shares(D, np.ones(len(X)), 3),
+        "nearest": knn_shares(D, np.ones(len(X)), 1),
+        "reciprocal": reciprocal_neighbours(D),
+        "smooth": smooth_shares(K, np.ones(len(X))),
+    }[rule]
+    F = shares @ model.adaptive_matrix_
+    expected = (F * K) @ full_beta(model) + model.intercept_[0]
+    assert np.allclose(model.decision_function(X_new), expected, atol=1e-10)
+
+
+def test_neutral_is_the_kernel_with_its_own_intercept():
+    model = DANKClassifier(C=10.0, gamma=2.0, eta="0.1*auto").fit(X, y)
+    K = rbf_kernel(X, gamma=2.0)
+    f = K @ full_beta(model)
+    assert np.allclose(model.decision_function(X) - f, model.intercept_[0])
+    sign = np.where(y == 1, 1.0, -1.0)
+
+    def loss(b):
+        return np.maximum(0.0, 1.0 - sign * (f + b)).sum()
+
+    best = min(loss(b) for b in sign - f)
+    assert loss(model.intercept_[0]) <= best + 1e-9
+
+
+@pytest.mark.parametrize("rule", ["neutral", "knn", "nearest", "smooth"])
+def test_rows_are_predicted_independently(rule):
+    model = DANKClassifier(out_of_sample=rule).fit(X, y)
+    one_by_one = np.concatenate([model.decision_function(row[None]) for row in X_new])
+    assert np.allclose(model.decision_function(X_new), one_by_one, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "plain", "labels"),
+    [(DANKClassifier, KernelSVC, y), (DANKRegressor, KernelSVR, target)],
+)
+def test_infinite_eta_is_the_plain_machine(estimator, plain, labels):
+    model = estimator(C=3.0, eta=np.inf, tau=0.0).fit(X, labels)
+    machine = plain(C=3.0).fit(X, labels)
+    assert np.isclose(model.objective_, machine.objective_, rtol=1e-12)
+    assert np.allclose(model.predict(X_new), machine.predict(X_new), atol=1e-8)
+    assert np.allclose(model.intercept_, machine.intercept_, atol=1e-8)
+
+
+@pytest.mark.parametrize("eta", ["auto", "0.05*auto", 3.0])
+@pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS)
+def test_weights_are_copies(estimator, eta):
+    labels = y if estimator in CLASSIFIERS else target
+    repeats = np.random.default_rng(0).integers(0, 4, len(X))
+    index = np.repeat(np.arange(len(X)), repeats)
+    order = np.random.default_rng(1).permutation(len(index))
+    for rule in ("neutral", "knn"):
+        model = estimator(C=2.0, eta=eta, out_of_sample=rule)
+        method = "decision_function" if estimator in CLASSIFIERS else "predict"
+        values = getattr(model.fit(X, labels, sample_weight=repeats), method)(X_new)
+        repeated = getattr(model.fit(X[index[order]], labels[index[order]]), method)(X_new)
+        assert np.allclose(values, repeated, rtol=1e-7, atol=1e-7)
+
+
+def test_multiclass():
+    data, labels = load_iris(return_X_y=True)
+    for multi_class in ("ovo", "ovr"):
+        for rule in ("neutral", "nearest"):
+            model = DANKClassifier(multi_class=multi_class, out_of_sample=rule).fit(data, labels)
+            assert model.score(data, labels) > 0.95
+            assert len(model.adaptive_matrix_) == len(model.eta_) == len(model.rank_) == 3
+            assert np.all(model.dual_gap_ <= 1e-6 * model.objective_)
+    values = model.decision_function(data)
+    pick = model.adaptive_matrix_[1] * rbf_kernel(data, gamma=model.gamma_)
+    beta = np.zeros(len(data))
+    beta[model.support_] = model.dual_coef_[1]
+    # iris has repeated rows, which answer for each other
+    assert np.allclose(values[:, 1], pick @ beta + model.intercept_[1], atol=1e-8)
+
+
+def test_precomputed():
+    gamma = 2.0
+    model = DANKClassifier(gamma=gamma).fit(X, y)
+    given = DANKClassifier(kernel="precomputed").fit(rbf_kernel(X, gamma=gamma), y)
+    values = given.decision_function(rbf_kernel(X_new, X, gamma=gamma))
+    assert np.allclose(values, model.decision_function(X_new), atol=1e-9)
+    assert np.allclose(given.adaptive_matrix_, model.adaptive_matrix_, atol=1e-9)
+    assert given.rank_ == model.rank_
+
+
+def test_rows_on_demand():
+    model = DANKClassifier(tau=0.0, tol=1e-5).fit(X, y)
+    small = DANKClassifier(tau=0.0, tol=1e-5, cache_size=1e-3).fit(X, y)
+    assert np.allclose(model.decision_function(X_new), small.decision_function(X_new), atol=1e-2)
+    assert np.isclose(model.objective_, small.objective_, rtol=1e-5)
+
+
+def test_global_combination_is_the_whole_problem():
+    for tau in (0.0, 0.02):
+        whole = DANKClassifier(C=5.0, eta=10.0, tau=tau).fit(X, y)
+        parts = DANKClassifier(C=5.0, eta=10.0, tau=tau, partition=4, random_state=0).fit(X, y)
+        assert np.allclose(
+            whole.decision_function(X_new), parts.decision_function(X_new), atol=1e-6
+        )
+
+
+def test_blocks_predict_alone_or_together():
+    options = {"C": 5.0, "eta": 10.0, "tau": 0.0, "gamma": 2.0, "random_state": 0}
+    together = DANKClassifier(partition=3, combine="concatenate", **options).fit(X, y)
+    alone = DANKClassifier(partition=3, combine="nearest", **options).fit(X, y)
+    centres = together.cluster_centers_
+    home, new_home = (((A[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1) for A in (X, X_new))
+    one_block = {name: value for name, value in options.items() if name != "random_state"}
+    total = np.zeros(len(X_new))
+    for block in range(3):
+        rows = home == block
+        machine = DANKClassifier(fit_intercept=False, **one_block).fit(X[rows], y[rows])
+        values = machine.decision_function(X_new)
+        mine = new_home == block
+        assert np.allclose(alone.decision_function(X_new)[mine], values[mine], atol=1e-5)
+        total += values
+    assert np.allclose(together.decision_function(X_new), total, atol=1e-5)
+    assert together.converged_ and together.dual_gap_ > 0.0 and together.intercept_[0] == 0.0
+
+
+def test_plain_alternation_warns():
+    with pytest.warns(ConvergenceWarning, match="raise max_iter=10"):
+        model = KNPLClassifier(C=100.0, eta="0.01*auto", solver="alternating", max_iter=10)
+        model.fit(X, y)
+    assert not model.converged_ and model.dual_gap_ > 0
+
+
+def test_pickle_and_refit():
+    model = DANKClassifier(out_of_sample="knn").fit(X, y)
+    copied = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copied.decision_function(X_new), model.decision_function(X_new))
+    assert np.array_equal(copied.adaptive_matrix_, model.adaptive_matrix_)
+    model.set_params(out_of_sample="neutral", kernel="linear").fit(X, y)
+    assert np.isfinite(model.decision_function(X_new)).all()
+
+
+def test_predictions_follow_the_parameters_of_the_fit():
+    model = DANKClassifier().fit(X, y)
+    values = model.decision_function(X_new)
+    model.set_params(out_of_sample="knn", partition=3, combine="nearest")
+    assert np.array_equal(model.decision_function(X_new), values)
+
+
+def test_warm_start():
+    model = DANKClassifier(tau=0.0, warm_start=True).fit(X, y)
+    first = model.decision_function(X_new)
+    model.fit(X, y)
+    assert model.n_iter_ <= 4
+    assert np.allclose(model.decision_function(X_new), first, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"eta": 0.0}, "eta"),
+        ({"eta": -1.0}, "eta"),
+        ({"eta": "large"}, "expected eta to be a positive number, 'auto' or a multiple"),
+        ({"eta": "-1*auto"}, "expected eta to be a positive number, 'auto' or a multiple"),
+        ({"tau": -0.1}, "tau"),
+        ({"out_of_sample": "smooth", "kernel": "linear"}, "whose values are positive"),
+        ({"partition": 100}, "expected partition <= n_samples = 80, got 100"),
+        ({"solver": "quartic"}, "expected tau=0 for solver='quartic'"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises(ValueError, match=message):
+        DANKClassifier(**options).fit(X, y)
+
+
+def test_bad_parameters_of_precomputed_kernels():
+    K = rbf_kernel(X)
+    with pytest.raises(ValueError, match="expected out_of_sample='neutral' for a precomputed"):
+        DANKClassifier(kernel="precomputed", out_of_sample="nearest").fit(K, y)
+    with pytest.raises(ValueError, match="expected data to partition, got a precomputed"):
+        DANKClassifier(kernel="precomputed", partition=2).fit(K, y)

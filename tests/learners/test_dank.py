@@ -1,0 +1,240 @@
+"""The saddle problem: conic programmes, recomputed certificates, limits, agreeing methods."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelfit.learners.dank import learn_factor, squared_norm
+from kernelfit.solvers.gram import DenseGram, RowGram
+from kernelfit.solvers.svm_dual import solve_svm_dual
+from tests.reference import dank
+from tests.reference.checks import assert_feasible
+from tests.reference.examples import blobs, example
+from tests.reference.strategies import dual_problems
+from tests.reference.svm import duality_gap, rounding_error, svc_problem
+
+CASES = [("dank", 0.0), ("dank", 0.01), ("dank", 0.5), ("knpl", 0.0)]
+
+
+def learn(problem, eta, tau=0.0, method="dank", relative=False, **options):
+    options.setdefault("tol", 1e-9)
+    options.setdefault("weight", np.ones(problem.n))
+    gram = options.pop("gram", None) or DenseGram(problem.K)
+    return learn_factor(
+        gram,
+        problem.p,
+        problem.lower,
+        problem.upper,
+        method=method,
+        eta=eta,
+        relative=relative,
+        tau=tau,
+        epsilon=problem.epsilon,
+        fit_intercept=problem.fit_intercept,
+        **options,
+    )
+
+
+def assert_certificate_true(problem, result, eta, tau, method):
+    """Objective, gap and factor are what a dense recomputation from beta gives."""
+    assert_feasible(problem, result.x)
+    value = dank.objective(problem, result.x, eta, tau, method)
+    scale = eta * problem.n**2  # of the terms that cancel in the reference
+    assert np.isclose(result.objective, value, rtol=1e-9, atol=1e-13 * scale)
+    machine = dank.saddle_problem(problem, result.x, eta, tau, method)
+    gap = duality_gap(machine, result.x, result.intercept)
+    assert gap >= -1e-12 * abs(value)
+    assert np.isclose(result.gap, gap, rtol=1e-6, atol=1e-11 * abs(value))
+    assert np.allclose(result.response.matrix(problem.K) * problem.K, machine.K, atol=1e-11)
+
+
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")  # the comparison tells
+@pytest.mark.parametrize("factor", [0.05, 1.0])
+@pytest.mark.parametrize("task", ["svc", "svr"])
+@pytest.mark.parametrize(("method", "tau"), CASES)
+def test_equals_the_semidefinite_programme(method, tau, task, factor):
+    problem = example(task, n=20)
+    machine = solve_svm_dual(**problem.__dict__, tol=1e-9)
+    eta = factor * float(machine.x @ machine.x)
+    result = learn(problem, eta, tau, method)
+    optimum, theta = dank.solve_sdp(problem, eta, tau, method)
+    assert result.converged
+    assert np.isclose(result.objective, optimum, rtol=1e-5)
+    assert np.abs(result.response.matrix(problem.K) - theta).max() < 1e-4
+    assert_certificate_true(problem, result, eta, tau, method)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("task", ["svc", "svr"])
+@pytest.mark.parametrize(("method", "tau"), CASES)
+def test_certificate(method, tau, task, fit_intercept):
+    problem = example(task, fit_intercept, n=40, C=20.0)
+    result = learn(problem, 3.0, tau, method, tol=1e-6)
+    assert result.converged and result.gap <= 1e-6 * abs(result.objective) + 1e-12
+    assert_certificate_true(problem, result, 3.0, tau, method)
+    values = np.array(result.history)
+    assert np.all(np.diff(values[:, 0]) >= -1e-9 * abs(result.objective))
+
+
+@pytest.mark.parametrize(("method", "tau"), CASES)
+@pytest.mark.parametrize("task", ["svc", "svr"])
+def test_infinite_eta_is_the_machine(method, tau, task):
+    problem = example(task, n=30)
+    scale = 1.0 - tau / 2 / problem.n  # what the nuclear norm leaves of 11'
+    machine = solve_svm_dual(**problem.replace(K=scale * problem.K).__dict__, tol=1e-10)
+    for eta in (np.inf, 1e12):
+        result = learn(problem, eta, tau, method, tol=1e-10, polish=True)
+        assert np.isclose(result.objective, machine.objective, rtol=1e-8)
+        assert np.allclose(result.decision, machine.decision, atol=1e-5)
+
+
+def test_large_tau_leaves_rank_one():
+    problem = example("svc", n=30)
+    result = learn(problem, 3.0, tau=30.0)
+    assert result.converged and result.response.rank(DenseGram(problem.K)) == 1
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("task", ["svc", "svr"])
+@pytest.mark.parametrize("eta", [0.02, 5.0])
+def test_quartic_and_newton_agree(task, eta, fit_intercept):
+    problem = example(task, fit_intercept, n=60, C=10.0)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 60)
+    options = {"weight": weight, "tol": 1e-10, "polish": True}
+    one = learn(problem, eta, solver="quartic", **options)
+    other = learn(problem, eta, solver="newton", **options)
+    assert one.converged and other.converged
+    assert np.isclose(one.objective, other.objective, rtol=1e-9)
+    assert np.allclose(one.x, other.x, rtol=0, atol=1e-6 * np.abs(one.x).max())
+
+
+@pytest.mark.parametrize("task", ["svc", "svr"])
+@pytest.mark.parametrize(
+    ("method", "tau", "solver"),
+    [
+        ("dank", 0.0, "damped"),
+        ("dank", 0.05, "damped"),
+        ("knpl", 0.0, "damped"),
+        ("dank", 0.05, "nesterov"),
+        ("dank", 0.05, "nesterov_monotone"),
+        ("dank", 0.0, "projected_gradient"),
+        ("knpl", 0.0, "nesterov"),
+    ],
+)
+def test_other_methods_reach_the_same_optimum(method, tau, solver, task):
+    problem = example(task, n=20, C=0.5)
+    best = learn(problem, 4.0, tau, method)
+    result = learn(problem, 4.0, tau, method, solver=solver, tol=1e-3, max_iter=20000)
+    assert result.converged
+    assert best.objective - 1e-9 <= result.objective + result.gap
+    assert result.objective <= best.objective + best.gap + 1e-12
+    assert_certificate_true(problem, result, 4.0, tau, method)
+
+
+def test_monotone_variant_is_monotone():
+    problem = example("svc", n=20, C=5.0)
+    best = [
+        max(
+            value
+            for value, _ in learn(problem, 0.5, 0.05, solver=s, tol=1e-9, max_iter=300).history
+        )
+        for s in ("nesterov", "nesterov_monotone")
+    ]
+    assert best[1] >= best[0] * (1 - 1e-3)
+
+
+@pytest.mark.parametrize("solver", ["alternating", "admm"])
+def test_plain_alternation_is_certified_whether_it_converges_or_not(solver):
+    problem = example("svc", n=20, C=0.5)
+    result = learn(problem, 50.0, 0.0, "knpl", solver=solver, max_iter=10, tol=1e-4)
+    assert result.converged
+    assert_certificate_true(problem, result, 50.0, 0.0, "knpl")
+    hard = example("svc", n=20, C=100.0)
+    result = learn(hard, 0.01, 0.0, "knpl", solver=solver, max_iter=10, tol=1e-4)
+    assert not result.converged and result.n_iter == 10
+    assert result.gap > 1e-4 * result.objective
+
+
+@pytest.mark.parametrize(("method", "tau"), CASES)
+@pytest.mark.parametrize("task", ["svc", "svr"])
+def test_weight_two_equals_a_repeated_row(method, tau, task):
+    problem = example(task, n=24, C=3.0)
+    repeats = np.random.default_rng(0).integers(1, 4, problem.n)
+    index = np.repeat(np.arange(problem.n), repeats)
+    weighted = problem.replace(lower=problem.lower * repeats, upper=problem.upper * repeats)
+    repeated = problem.permuted(index)
+    options = {"relative": True, "polish": True, "tol": 1e-9}
+    one = learn(weighted, 0.3, tau, method, weight=repeats.astype(float), **options)
+    other = learn(repeated, 0.3, tau, method, groups=index, **options)
+    assert np.isclose(one.response.eta, other.response.eta, rtol=1e-8)
+    assert np.isclose(one.objective, other.objective, rtol=1e-9)
+    assert np.allclose(one.decision[index], other.decision, rtol=0, atol=1e-6)
+    assert np.isclose(one.intercept, other.intercept, atol=1e-6)
+
+
+@pytest.mark.parametrize(("method", "tau"), CASES)
+def test_rows_on_demand_give_the_same(method, tau):
+    problem = example("svc", n=80, C=10.0)
+    K = problem.K
+    gram = RowGram(lambda idx: K[idx], np.diag(K), 4 * 80 * 10)
+    one = learn(problem, 2.0, tau, method, gram=gram, tol=1e-6)
+    other = learn(problem, 2.0, tau, method, tol=1e-6)
+    assert one.converged
+    assert np.isclose(one.objective, other.objective, rtol=2e-6)
+
+
+def test_relative_eta_is_a_multiple_of_the_squared_norm():
+    problem = example("svc", n=30)
+    machine = solve_svm_dual(**problem.__dict__, tol=1e-6, polish=True)
+    result = learn(problem, 0.5, relative=True, polish=True)
+    assert np.isclose(result.response.eta, 0.5 * machine.x @ machine.x, rtol=1e-6)
+    beta, weight = np.array([2.0, 1.0, -3.0]), np.array([2.0, 1.0, 1.0])
+    assert squared_norm(beta, weight) == 2.0 + 1.0 + 9.0
+    assert squared_norm(beta, weight, np.array([4, 4, 1])) == 3.0 + 9.0
+
+
+def test_ridge_identity():
+    """With tau = 0 the solution is that of the machine with kernel K + diag(D)."""
+    problem = example("svc", n=40, C=5.0)
+    gram = DenseGram(problem.K)
+    result = learn(problem, 1.0, tol=1e-10, polish=True)
+    ridge = result.response.ridge(gram)
+    assert np.allclose(result.decision, (problem.K + np.diag(ridge)) @ result.x, atol=1e-12)
+    machine = problem.replace(K=problem.K + np.diag(ridge))
+    assert duality_gap(machine, result.x) <= 1e-8 * result.objective
+
+
+def test_large_problem_uses_blocks():
+    """More variables than one block, from a cold and from a warm start."""
+    X, y = blobs(1500)
+    problem = svc_problem(np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2)), y, 5.0)
+    cold = learn(problem, 5.0, tol=1e-7)
+    warm = learn(problem, 5.0, tol=1e-7, warm_start=cold.x)
+    free = learn(problem.replace(fit_intercept=False), 5.0, tol=1e-7)
+    for result in (cold, warm, free):
+        assert result.converged
+    assert warm.n_iter <= 2
+    assert np.isclose(cold.objective, warm.objective, rtol=2e-7)
+    machine = problem.replace(K=result.response.matrix(problem.K) * problem.K, fit_intercept=False)
+    assert duality_gap(machine, free.x) <= 1.1e-7 * free.objective
+
+
+@settings(max_examples=40)
+@given(
+    dual_problems(kinds=("features", "duplicates", "rbf")),
+    st.sampled_from(CASES[1:]),
+    st.sampled_from([0.05, 1.0]),
+)
+def test_newton_on_drawn_problems(problem, case, factor):
+    """Features drawn by hypothesis have scales from 1e-6 to 1e6, as have costs."""
+    method, tau = case
+    result = learn(problem, factor, tau, method, relative=True, tol=1e-4)
+    eta = result.response.eta
+    assert_feasible(problem, result.x)
+    machine = problem.replace(K=dank.response(problem.K, result.x, eta, tau, method) * problem.K)
+    error = rounding_error(machine, result.x)
+    # The reference decomposes a matrix of norm n, which leaves an absolute error in theta.
+    slack = error + 1e-12 * problem.n * float(problem.bound @ (np.abs(problem.K) @ problem.bound))
+    assert abs(result.gap - duality_gap(machine, result.x, result.intercept)) <= slack
+    assert result.converged or slack > 1e-6 * abs(result.objective)

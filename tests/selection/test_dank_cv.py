@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.preprocessing import minmax_scale
+
+from kernelfit import DANKClassifier, DANKClassifierCV, DANKRegressor, DANKRegressorCV, KernelSVCCV
+
+GAMMAS, CS = [0.1, 2.0], [0.5, 10.0, 1000.0]
+
+
+def split_scores(search):
+    return np.array([search.cv_results_[f"split{k}_test_score"] for k in range(search.n_splits_)])
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.05])
+@pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
+def test_scores_are_those_of_grid_search(load, tau):
+    X, y = load(return_X_y=True)
+    X, y = minmax_scale(X)[::3], y[::3]
+    folds = StratifiedKFold(3, shuffle=True, random_state=1)
+    ours = DANKClassifierCV(GAMMAS, CS, [np.inf, 0.1], tau=tau, cv=folds, tol=1e-8).fit(X, y)
+    grid = {"eta": [1e15, "0.1*auto"], "C": CS, "gamma": GAMMAS}
+    machine = DANKClassifier(tau=tau, tol=1e-8)
+    scores = []
+    for eta in grid["eta"]:  # in ParameterGrid eta would come last
+        part = GridSearchCV(machine.set_params(eta=eta), {"C": CS, "gamma": GAMMAS}, cv=folds)
+        scores.append(split_scores(part.fit(X, y)))
+    assert np.allclose(split_scores(ours), np.concatenate(scores, axis=1), atol=1e-12)
+    mean = ours.cv_results_["mean_test_score"]
+    n_plain = len(CS) * len(GAMMAS)
+    best, plain = mean.argmax(), mean[:n_plain].argmax()
+    gain = split_scores(ours)[:, best] - split_scores(ours)[:, plain]
+    chosen = best if gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(3) else plain
+    assert ours.best_index_ == chosen
+    assert ours.best_params_ == ours.cv_results_["params"][chosen]
+    assert ours.best_estimator_.get_params()["eta"] == ours.best_params_["eta"]
+
+
+def test_ties_go_to_the_plain_machine():
+    X, y = load_wine(return_X_y=True)
+    X = minmax_scale(X)
+    plain = KernelSVCCV(GAMMAS, CS).fit(X, y)
+    ours = DANKClassifierCV(GAMMAS, CS).fit(X, y)
+    assert ours.best_score_ >= plain.best_score_
+    if ours.best_score_ == plain.best_score_:
+        assert ours.best_params_ == {**plain.best_params_, "eta": np.inf}
+
+
+def test_only_a_clear_gain_is_taken():
+    def results(gains):
+        scores = {f"split{k}_test_score": np.array([0.5, 0.5 + g]) for k, g in enumerate(gains)}
+        mean = np.array([0.5, 0.5 + np.mean(gains)])
+        ranks = np.array([2, 1])
+        params = [{"eta": np.inf}, {"eta": "1*auto"}]
+        return {**scores, "mean_test_score": mean, "rank_test_score": ranks, "params": params}
+
+    search = DANKClassifierCV()
+    assert search._best(results([0.1, 0.2, 0.1])) == 1
+    assert search._best(results([0.3, -0.2, 0.1])) == 0
+
+
+def test_regression():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 2))
+    y = np.sin(5 * X[:, 0]) + 0.1 * rng.standard_normal(60)
+    folds = KFold(3)
+    ours = DANKRegressorCV(GAMMAS, CS[:2], [0.3], cv=folds, tol=1e-9, epsilon=0.05).fit(X, y)
+    grid = {"C": CS[:2], "gamma": GAMMAS}
+    machine = DANKRegressor(eta="0.3*auto", tau=0.0, tol=1e-9, epsilon=0.05)
+    theirs = GridSearchCV(machine, grid, cv=folds).fit(X, y)
+    assert np.allclose(split_scores(ours), split_scores(theirs), atol=1e-6)
+    assert ours.best_params_ == {**theirs.best_params_, "eta": "0.3*auto"}
+
+
+@pytest.mark.parametrize("etas", [[], [0.0], [[1.0]], [-1.0]])
+def test_bad_etas(etas):
+    X, y = load_wine(return_X_y=True)
+    with pytest.raises(ValueError, match="expected etas to be a list of positive numbers"):
+        DANKClassifierCV(etas=etas).fit(X, y)

@@ -1,0 +1,109 @@
+"""The quartic dual on drawn problems: feasible, truly certified, never below its start."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelfit.solvers.quartic_dual import solve_quartic_dual
+from kernelfit.solvers.quartic_steps import minimise_quartic
+from kernelfit.solvers.svm_dual import solve_svm_dual
+from tests.reference.checks import assert_feasible
+from tests.reference.examples import example
+from tests.reference.strategies import dual_problems, seeds
+from tests.reference.svm import duality_gap, rounding_error
+
+
+def value(problem, beta, weight, eta):
+    """The objective, term by term."""
+    q = beta**2 / weight
+    quartic = math.fsum((np.outer(q, q) * problem.K**2).ravel()) / (16 * eta)
+    quadratic = math.fsum((np.outer(beta, beta) * problem.K).ravel()) / 2
+    linear = math.fsum(problem.p * beta) - problem.epsilon * math.fsum(abs(beta))
+    return linear - quadratic - quartic
+
+
+def learned(problem, beta, weight, eta):
+    """The SVM problem with the kernel F o K."""
+    coef = beta / weight
+    return problem.replace(K=(1.0 + np.outer(coef, coef) * problem.K / (4 * eta)) * problem.K)
+
+
+@settings(max_examples=60)
+@given(dual_problems(), st.sampled_from([0.01, 1.0, 100.0]), seeds)
+def test_certificate(problem, factor, seed):
+    weight = np.random.default_rng(seed).uniform(0.5, 2.0, problem.n)
+    machine = solve_svm_dual(problem.K, **problem.terms, tol=1e-6)
+    eta = factor * float(np.sum(machine.x**2 / weight)) or 1.0
+    options = {**problem.terms, "weight": weight, "tol": 1e-6}
+    cold = solve_quartic_dual(problem.K, eta=eta, **options)
+    warm = solve_quartic_dual(problem.K, eta=eta, warm_start=machine.x, **options)
+    for result in (cold, warm):
+        assert_feasible(problem, result.x)
+        kernel = learned(problem, result.x, weight, eta)
+        error = rounding_error(kernel, result.x) + rounding_error(problem, result.x)
+        objective = value(problem, result.x, weight, eta)
+        gap = duality_gap(kernel, result.x, result.intercept)
+        assert abs(result.objective - objective) <= error
+        assert abs(result.gap - gap) <= error
+        assert result.converged or error > 1e-7 * abs(objective)
+    start = value(problem, machine.x, weight, eta)
+    assert warm.objective >= start - error
+    assert abs(cold.objective - warm.objective) <= max(cold.gap, warm.gap) + 2 * error
+
+
+@given(
+    st.floats(-10, 1),
+    st.floats(0, 10),
+    st.floats(-1, 1),
+    st.floats(0, 10),
+    st.floats(1e-3, 100),
+)
+def test_minimise_quartic(a1, a2, skew, a4, room):
+    # a3 within 8/3 a2 a4 >= a3^2 keeps the polynomial convex
+    a3 = skew * math.sqrt(8 / 3 * a2 * a4)
+    t = minimise_quartic(a1, a2, a3, a4, room)
+    assert 0.0 <= t <= room
+
+    def polynomial(s):
+        return s * (a1 + s * (a2 + s * (a3 + s * a4)))
+
+    grid = np.linspace(0.0, room, 1001)
+    scale = abs(a1) * room + a2 * room**2 + abs(a3) * room**3 + a4 * room**4
+    assert polynomial(t) <= polynomial(grid).min() + 1e-12 * scale
+
+
+@pytest.mark.parametrize("task", ["svc", "svr"])
+def test_permutation_and_copies_of_weight(task):
+    problem = example(task, n=30, C=5.0)
+    order = np.random.default_rng(0).permutation(30)
+    options = {"eta": 2.0, "tol": 1e-10, "polish": True}
+    one = solve_quartic_dual(problem.K, **problem.terms, **options)
+    other = solve_quartic_dual(
+        problem.permuted(order).K, **problem.permuted(order).terms, **options
+    )
+    assert np.allclose(one.decision[order], other.decision, atol=1e-7)
+    # beta / weight, C / weight and eta scale together
+    half = problem.replace(lower=problem.lower / 2, upper=problem.upper / 2, K=2 * problem.K)
+    scaled = solve_quartic_dual(half.K, **half.terms, weight=np.full(30, 0.5), **options)
+    single = solve_quartic_dual(
+        problem.K, **problem.terms, **{**options, "eta": options["eta"] / 2}
+    )
+    assert np.allclose(scaled.kernel_decision, single.kernel_decision, atol=1e-6)
+
+
+def test_max_iter_is_respected():
+    problem = example("svc", n=200, C=1e4)
+    result = solve_quartic_dual(problem.K, **problem.terms, eta=1.0, tol=1e-12, max_iter=1)
+    assert result.n_iter == 1
+    kernel = learned(problem, result.x, np.ones(200), 1.0)
+    assert np.isclose(result.gap, duality_gap(kernel, result.x, result.intercept), rtol=1e-6)
+
+
+def test_indefinite_kernel_is_noticed():
+    K = np.array([[1.0, 2.0], [2.0, 1.0]])
+    y = np.array([1.0, -1.0])
+    result = solve_quartic_dual(K, y, np.minimum(y, 0), np.maximum(y, 0), eta=1.0)
+    assert not result.certified and np.isnan(result.gap)

@@ -10,7 +10,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GroupKFold
 
-from kernelfit import KernelSVC, KernelSVCCV, KernelSVR, KernelSVRCV
+from kernelfit import (
+    DANKClassifierCV,
+    KernelSVC,
+    KernelSVCCV,
+    KernelSVR,
+    KernelSVRCV,
+    TKLClassifierCV,
+)
 
 
 def fit_quietly(model, X, y):
@@ -81,7 +88,15 @@ def test_a_kernel_on_demand_is_checked_like_a_dense_one():
                 KernelSVC(kernel=kernel, cache_size=cache_size).fit(X, y)
 
 
-@pytest.mark.parametrize("search", [KernelSVCCV([1.0], [1.0]), KernelSVRCV([1.0], [1.0])])
+@pytest.mark.parametrize(
+    "search",
+    [
+        KernelSVCCV([1.0], [1.0]),
+        KernelSVRCV([1.0], [1.0]),
+        TKLClassifierCV([1.0], [0.5]),
+        DANKClassifierCV([1.0], [1.0]),
+    ],
+)
 def test_searches_keep_the_names_of_features(search):
     X, y = load_iris(return_X_y=True)
     frame = pd.DataFrame(X, columns=list("abcd"))

@@ -75,8 +75,10 @@ class BasePositiveMatrixMachine(BaseEstimator):
         self.__dict__ = fitted.__dict__
         return self
 
-    def _check_training_data(self, X, y):
-        return validate_data(self, X, y, dtype=np.float64, y_numeric=is_regressor(self))
+    def _check_training_data(self, X, y, owner=None):
+        """Return checked data. Names of features are stored in, and errors name, the owner."""
+        owner = self if owner is None else owner
+        return validate_data(owner, X, y, dtype=np.float64, y_numeric=is_regressor(self))
 
     def _fit(self, X, y, weight, start=None):
         """Learn the kernels and set the fitted attributes; return where to start the next fit."""

@@ -193,10 +193,24 @@ def tabulate(
         {name: values[i : i + 1].tolist()[0] for name, values in params.items()}
         for i in range(len(scores))
     ]
-    for k in range(len(folds)):
-        results[f"split{k}_test_score"] = scores[:, k]
+    return {**results, **summary(scores)}
+
+
+def summary(scores: Array) -> dict[str, Array]:
+    """Return the scores of every fold, their mean, deviation and rank, as in ``cv_results_``.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_candidates, n_folds)
+
+    Returns
+    -------
+    dict
+        Means that are not finite rank last.
+    """
+    results = {f"split{k}_test_score": scores[:, k] for k in range(scores.shape[1])}
     mean = scores.mean(axis=1)
-    results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=1)
     comparable = np.where(np.isfinite(mean), mean, -np.inf)
+    results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=1)
     results["rank_test_score"] = rankdata(-comparable, method="min").astype(np.int32)
     return results

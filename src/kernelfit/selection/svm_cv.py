@@ -1,14 +1,11 @@
 """Support vector machines whose kernel width and cost are chosen by cross-validation."""
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,16 +14,17 @@ from kernelfit.kernels.standard import Linear, kernel_from_name
 from kernelfit.learners.svm import Problem, decompose
 from kernelfit.learners.svm_path import solve_path
 from kernelfit.selection.grid import Geometry, score_fold, tabulate
-from kernelfit.selection.scoring import FoldScorer, ReplayClassifier, ReplayRegressor
+from kernelfit.selection.scoring import ReplayClassifier, ReplayRegressor
+from kernelfit.selection.search import KernelSearch, positive
 from kernelfit.solvers.gram import DenseGram
 from kernelfit.solvers.pair_steps import pair_steps
 from kernelfit.utils.progress import announce_compilation, show_progress
-from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix, check_weights
+from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
 
 _POWERS = 2.0 ** np.arange(-5, 6)  # the papers' grid, for C and for sigma
 
 
-class _KernelMachineCV(BaseEstimator):
+class _KernelMachineCV(KernelSearch):
     """What the two estimators share: the search. A subclass says how a fold is trained."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -50,10 +48,6 @@ class _KernelMachineCV(BaseEstimator):
 
     _path: Any = staticmethod(solve_path)
 
-    def _best(self, results):
-        """Return the index of the chosen candidate."""
-        return int(results["rank_test_score"].argmin())
-
     def _etas(self):
         """Return the values of eta to try; none for machines without it."""
         return ()
@@ -65,82 +59,21 @@ class _KernelMachineCV(BaseEstimator):
         tags.input_tags.sparse = machine.input_tags.sparse
         return tags
 
-    def fit(self, X, y, sample_weight=None, groups=None):
-        """Search the grid and train the best machine on all of the data.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training points; the kernel matrix, of shape (n_samples, n_samples), for
-            ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Class labels, or targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, in training and in the scores; ones when None.
-        groups : array-like of shape (n_samples,), default=None
-            Passed to the splitter `cv`.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. Where fit raises or is interrupted, it is left as it was.
-        """
-        self._validate_params()
-        checked, machine = clone(self), self._machine()
-        given = X, y
-        X, y = machine._check_training_data(X, y, owner=checked)
-        weight = check_weights(sample_weight, len(y))
-        self._check_targets(y, weight)
+    def _search(self, X, y, weight, splits, scorer):
         kernels, gammas = self._kernels()
-        Cs = _positive(_POWERS if self.Cs is None else self.Cs, "Cs")
+        Cs = positive(_POWERS if self.Cs is None else self.Cs, "Cs")
         order = np.argsort(Cs, kind="stable")
-        geometry = self._geometry(X, kernels[0])
-        scorer = FoldScorer(self, X, y, weight, sample_weight is not None)
-        folds = check_cv(self.cv, y, classifier=is_classifier(self))
-        splits = list(folds.split(X, y, groups))
-        if not splits:
-            raise ValueError("expected cv to give at least one fold, got none")
+        data = self._geometry(X, kernels[0]), kernels, Cs[order], y, weight, scorer
         if self.verbose:
             announce_compilation(pair_steps)
-        data = geometry, kernels, Cs[order], y, weight, scorer
-        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        folds = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(self._score_fold)(k + 1, len(splits), train, test, *data)
             for k, (train, test) in enumerate(splits)
         )
-        table = tabulate(results, gammas, Cs, order, self._etas())
-        if not np.isfinite(table["mean_test_score"]).any():
-            raise ValueError("expected finite scores, got none for any candidate")
-        best = self._best(table)
-        machine.set_params(**table["params"][best])
-        machine.fit(*given, sample_weight=sample_weight)
-        self._warn(table, sum(fold.n_unconverged for fold in results))
-        fitted = {
-            **{name: value for name, value in vars(checked).items() if name.endswith("_in_")},
-            "cv_results_": table,
-            "best_index_": best,
-            "best_params_": table["params"][best],
-            "best_score_": float(table["mean_test_score"][best]),
-            "best_estimator_": machine,
-            "n_splits_": len(splits),
-            "n_iter_": machine.n_iter_,
-        }
-        if is_classifier(self):
-            fitted["classes_"] = machine.classes_
-        for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
-            delattr(self, name)  # of an earlier fit
-        self.__dict__.update(fitted)
-        return self
+        table = tabulate(folds, gammas, Cs, order, self._etas())
+        return table, sum(fold.n_unconverged for fold in folds)
 
     def _score_fold(self, number, n_splits, train, test, geometry, kernels, Cs, y, weight, scorer):
-        train, test = np.asarray(train), np.asarray(test)
-        if train.dtype == bool:
-            train, test = np.flatnonzero(train), np.flatnonzero(test)
-        train, test = train[weight[train] > 0], test[weight[test] > 0]
-        if not len(train) or not len(test):
-            part = "test" if len(train) else "training"
-            raise ValueError(
-                f"expected rows of positive weight in the {part} part of fold {number}"
-            )
         try:
             cost_weight, problems, options, interpret = self._fold(y, weight, train)
         except ValueError as error:
@@ -168,34 +101,6 @@ class _KernelMachineCV(BaseEstimator):
             )  # fmt: skip
         return fold
 
-    def _warn(self, table, n_unconverged):
-        name = type(self).__name__
-        if not np.isfinite(table["mean_test_score"]).all():
-            message = f"{name} met scores that are not finite: such candidates rank last"
-            warnings.warn(message, UserWarning, stacklevel=3)
-        if n_unconverged:
-            warnings.warn(
-                f"{n_unconverged} solutions in the search of {name} did not reach "
-                f"tol={self.tol:g} in max_iter={self.max_iter} rounds: their scores are rough",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    def predict(self, X):
-        """Predict by the best machine.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points; their kernel with the training points for ``kernel="precomputed"``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
-
     def _kernels(self):
         """Return the kernels of the grid (None: a given matrix) and their gammas if they vary."""
         fixed = callable(self.kernel) or self.kernel in ("linear", "precomputed")
@@ -203,7 +108,7 @@ class _KernelMachineCV(BaseEstimator):
             raise ValueError(f"expected gammas=None for kernel={self.kernel!r}, which has no gamma")
         if fixed:
             return [Linear() if self.kernel == "linear" else None], None
-        gammas = _positive(0.5 / _POWERS**2 if self.gammas is None else self.gammas, "gammas")
+        gammas = positive(0.5 / _POWERS**2 if self.gammas is None else self.gammas, "gammas")
         options = {"degree": self.degree, "coef0": self.coef0}
         return [kernel_from_name(self.kernel, gamma=gamma, **options) for gamma in gammas], gammas
 
@@ -220,13 +125,6 @@ class _KernelMachineCV(BaseEstimator):
         # The geometry, and a Gram matrix of about the same size in every job.
         fits = 2 * 8 * X.shape[0] ** 2 <= cache_bytes
         return Geometry(X, kernel.geometry(X) if fits else None, cache_bytes)
-
-
-def _positive(values, name):
-    values = np.asarray(values, dtype=np.float64)
-    if values.ndim != 1 or not values.size or not np.all((values > 0) & np.isfinite(values)):
-        raise ValueError(f"expected {name} to be a list of positive numbers, got {values!r}")
-    return values
 
 
 class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
@@ -405,9 +303,6 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
             verbose=self.verbose,
         )
 
-    def _check_targets(self, y, weight):
-        self._machine()._encode(y, weight)
-
     def _fold(self, y, weight, train):
         machine = self._machine()
         labels, factors = machine._encode(y[train], weight[train])
@@ -560,9 +455,6 @@ class KernelSVRCV(RegressorMixin, _KernelMachineCV):
             cache_size=self.cache_size,
             verbose=self.verbose,
         )
-
-    def _check_targets(self, y, weight):
-        pass
 
     def _fold(self, y, weight, train):
         problems = [Problem(0, slice(None), 0, np.asarray(y[train], dtype=np.float64))]

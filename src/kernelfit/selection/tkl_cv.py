@@ -1,31 +1,26 @@
 """Tessellated kernel learning with its parameters chosen by cross-validation."""
 
 import time
-import warnings
 from itertools import product
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
 from kernelfit.learners.positive_matrix import SOLVERS
-from kernelfit.selection.scoring import FoldScorer
-from kernelfit.selection.svm_cv import _positive
+from kernelfit.selection.grid import summary
+from kernelfit.selection.search import KernelSearch, positive
 from kernelfit.utils.progress import show_progress
-from kernelfit.utils.validation import check_weights
 
 _CS, _DELTAS, _EPSILONS = (0.1, 1.0, 10.0, 100.0), (0.1, 0.5, 2.0), (0.1,)
 
 
-class _TKLSearch(BaseEstimator):
+class _TKLSearch(KernelSearch):
     """What the two estimators share: the search."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -46,70 +41,20 @@ class _TKLSearch(BaseEstimator):
         "verbose": ["verbose"],
     }
 
-    def fit(self, X, y, sample_weight=None):
-        """Search the grid and train the best machine on all of the data.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training points.
-        y : array-like of shape (n_samples,)
-            Class labels, or targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, in training and in the scores; ones when None.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. Where fit raises or is interrupted, it is left as it was.
-        """
-        self._validate_params()
-        machine = self._machine(tol=self.tol)
-        X, y = machine._check_training_data(X, y)
-        weight = check_weights(sample_weight, len(y))
+    def _search(self, X, y, weight, splits, scorer):
         grid = self._grid()
         Cs, others = np.sort(grid["C"]), [name for name in grid if name != "C"]
         settings = [
             dict(zip(others, values, strict=True))
             for values in product(*(grid[name] for name in others))
         ]
-        score = FoldScorer(self, X, y, weight, sample_weight is not None)
-        splits = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y))
-        jobs = [
-            delayed(self._path)(X, y, weight, *split, setting, Cs, score)
+        paths = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(self._path)(X, y, weight, *split, setting, Cs, scorer)
             for split in splits
             for setting in settings
-        ]
-        paths = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
-        results = _tabulate(paths, Cs, settings, len(splits))
-        best = int(results["rank_test_score"].argmin())
-        machine.set_params(**results["params"][best])
-        machine.fit(X, y, sample_weight=None if sample_weight is None else weight)
-        unconverged = sum(path[2] for path in paths)
-        if unconverged:
-            warnings.warn(
-                f"{unconverged} kernels in the search of {type(self).__name__} did not reach "
-                f"search_tol={self.search_tol:g} in max_iter={self.max_iter} iterations: their "
-                "scores are rough",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        fitted = {
-            "cv_results_": results,
-            "best_index_": best,
-            "best_params_": results["params"][best],
-            "best_score_": float(results["mean_test_score"][best]),
-            "best_estimator_": machine,
-            "n_splits_": len(splits),
-            "n_iter_": machine.n_iter_,
-            "n_features_in_": machine.n_features_in_,
-        }
-        if hasattr(machine, "feature_names_in_"):
-            fitted["feature_names_in_"] = machine.feature_names_in_
-        if is_classifier(self):
-            fitted["classes_"] = machine.classes_
-        self.__dict__.update(fitted)
-        return self
+        )
+        table = _tabulate(paths, Cs, settings, len(splits))
+        return table, sum(path[2] for path in paths)
 
     def _path(self, X, y, weight, train, test, setting, Cs, score):
         """Return the scores of all costs, the seconds they took and how many missed the tolerance.
@@ -132,25 +77,11 @@ class _TKLSearch(BaseEstimator):
         missed = sum(int(np.count_nonzero(~np.array(m.converged_))) for m in machines)
         return scores, seconds, missed
 
-    def predict(self, X):
-        """Predict by the best machine.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
-
     def _grid(self):
         deltas = np.asarray(_DELTAS if self.deltas is None else self.deltas, dtype=np.float64)
         if deltas.ndim != 1 or not deltas.size or not np.all((deltas >= 0) & np.isfinite(deltas)):
             raise ValueError(f"expected deltas to be a list of numbers >= 0, got {deltas!r}")
-        return {"C": _positive(_CS if self.Cs is None else self.Cs, "Cs"), "delta": deltas}
+        return {"C": positive(_CS if self.Cs is None else self.Cs, "Cs"), "delta": deltas}
 
     def _common(self):
         names = (
@@ -159,6 +90,7 @@ class _TKLSearch(BaseEstimator):
             "normalize",
             "fit_intercept",
             "solver",
+            "tol",
             "max_iter",
             "cache_size",
         )
@@ -173,12 +105,7 @@ def _tabulate(paths, Cs, settings, n_splits):
     results = {"params": params, "mean_fit_time": np.repeat(times.mean(axis=0), len(Cs))}
     for name in params[0]:
         results[f"param_{name}"] = np.ma.MaskedArray([p[name] for p in params], mask=False)
-    for k in range(n_splits):
-        results[f"split{k}_test_score"] = scores[:, k]
-    mean = scores.mean(axis=1)
-    results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=1)
-    results["rank_test_score"] = rankdata(-mean, method="min").astype(np.int32)
-    return results
+    return {**results, **summary(scores)}
 
 
 class TKLClassifierCV(ClassifierMixin, _TKLSearch):
@@ -334,8 +261,7 @@ class TKLClassifierCV(ClassifierMixin, _TKLSearch):
         return TKLClassifier(
             kernel_sharing=self.kernel_sharing,
             class_weight=self.class_weight,
-            **self._common(),
-            **params,
+            **{**self._common(), **params},
         )
 
 
@@ -467,7 +393,7 @@ class TKLRegressorCV(RegressorMixin, _TKLSearch):
         self.verbose = verbose
 
     def _machine(self, **params):
-        return TKLRegressor(**self._common(), **params)
+        return TKLRegressor(**{**self._common(), **params})
 
     def _grid(self):
         epsilons = np.asarray(_EPSILONS if self.epsilons is None else self.epsilons, np.float64)

@@ -1,0 +1,130 @@
+"""What the cross-validated estimators share: folds, choice, final training."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from kernelfit.selection.scoring import FoldScorer
+from kernelfit.utils.validation import check_weights
+
+
+class KernelSearch(BaseEstimator):
+    """Base of the cross-validated estimators.
+
+    A subclass gives ``_machine()``, an unfitted machine with its fixed parameters, and
+    ``_search(X, y, weight, splits, scorer)``, which scores all candidates and returns the table
+    ``cv_results_`` and how many solutions missed their tolerance.
+    """
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Search the grid and train the best machine on all of the data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training points; the kernel matrix, of shape (n_samples, n_samples), for
+            ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Class labels, or targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, in training and in the scores; ones when None.
+        groups : array-like of shape (n_samples,), default=None
+            Passed to the splitter `cv`.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Where fit raises or is interrupted, it is left as it was.
+        """
+        self._validate_params()
+        checked, machine = clone(self), self._machine()
+        given = X, y
+        X, y = machine._check_training_data(X, y, owner=checked)
+        weight = check_weights(sample_weight, len(y))
+        if is_classifier(self):
+            self._machine()._encode(y, weight)  # complains of classes before any fold does
+        folds = check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, groups)
+        splits = [_rows(k + 1, fold, weight) for k, fold in enumerate(folds)]
+        if not splits:
+            raise ValueError("expected cv to give at least one fold, got none")
+        scorer = FoldScorer(self, X, y, weight, sample_weight is not None)
+        table, n_unconverged = self._search(X, y, weight, splits, scorer)
+        if not np.isfinite(table["mean_test_score"]).any():
+            raise ValueError("expected finite scores, got none for any candidate")
+        best = self._best(table)
+        machine.set_params(**table["params"][best])
+        machine.fit(*given, sample_weight=sample_weight)
+        self._warn(table, n_unconverged)
+        fitted = {
+            **{name: value for name, value in vars(checked).items() if name.endswith("_in_")},
+            "cv_results_": table,
+            "best_index_": best,
+            "best_params_": table["params"][best],
+            "best_score_": float(table["mean_test_score"][best]),
+            "best_estimator_": machine,
+            "n_splits_": len(splits),
+            "n_iter_": machine.n_iter_,
+        }
+        if is_classifier(self):
+            fitted["classes_"] = machine.classes_
+        for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
+            delattr(self, name)  # of an earlier fit
+        self.__dict__.update(fitted)
+        return self
+
+    def predict(self, X):
+        """Predict by the best machine.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points; their kernel with the training points for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def _best(self, table):
+        """Return the index of the chosen candidate."""
+        return int(table["rank_test_score"].argmin())
+
+    def _warn(self, table, n_unconverged):
+        name = type(self).__name__
+        if not np.isfinite(table["mean_test_score"]).all():
+            message = f"{name} met scores that are not finite: such candidates rank last"
+            warnings.warn(message, UserWarning, stacklevel=3)
+        if n_unconverged:
+            warnings.warn(
+                f"{n_unconverged} solutions in the search of {name} missed their tolerance within "
+                f"max_iter={self.max_iter} rounds: their scores are rough",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def _rows(number, fold, weight):
+    """Return the training and test rows of a fold, without those of weight zero."""
+    parts = [np.asarray(part) for part in fold]
+    parts = [np.flatnonzero(part) if part.dtype == bool else part for part in parts]
+    parts = [part[weight[part] > 0] if part.size else part for part in parts]
+    for name, part in zip(("training", "test"), parts, strict=True):
+        if not part.size:
+            raise ValueError(
+                f"expected rows of positive weight in the {name} part of fold {number}"
+            )
+    return parts
+
+
+def positive(values, name):
+    """Return values as an array; ValueError unless they are a list of positive numbers."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 1 or not values.size or not np.all((values > 0) & np.isfinite(values)):
+        raise ValueError(f"expected {name} to be a list of positive numbers, got {values!r}")
+    return values

@@ -8,15 +8,18 @@ from pathlib import Path
 RESULTS = Path(__file__).parent / "results"
 
 
-def measure(*calls, repeats=3):
+def measure(*calls, repeats=3, enough=3.0):
     """Return (median wall time, median CPU time, last value) of each call.
 
-    The calls take turns, so that a slow moment of the machine hits all of them.
+    The calls take turns, so that a slow moment of the machine hits all of them; a call that
+    takes more than `enough` seconds is not repeated.
     """
     times = [[] for _ in calls]
     values = [None] * len(calls)
     for _ in range(repeats):
         for k, call in enumerate(calls):
+            if times[k] and times[k][0][0] > enough:
+                continue
             wall, cpu = time.perf_counter(), time.process_time()
             values[k] = call()
             times[k].append((time.perf_counter() - wall, time.process_time() - cpu))

@@ -23,7 +23,7 @@ def classification_sets():
 
 
 def regression_sets():
-    for name, n in (("abalone", None), ("cpusmall", 5000), ("space_ga", None)):
+    for name, n in (("abalone", None), ("cpusmall", 4000), ("space_ga", None)):
         X, y = load(name, n)
         yield name, standardise(X), (y - y.mean()) / y.std()
 
@@ -95,7 +95,12 @@ def main():
         ("classification", classification_sets(), None),
         ("regression", regression_sets(), 0.1),
     ):
-        rows = list(compare(sets, epsilon))
+        rows = []
+        for row in compare(sets, epsilon):
+            print(
+                *(f"{value:.3g}" if isinstance(value, float) else value for value in row.values())
+            )
+            rows.append(row)
         summary += summarise(title, rows)
         tables.append(f"## {title}\n\n" + markdown(list(rows[0]), [row.values() for row in rows]))
     write(

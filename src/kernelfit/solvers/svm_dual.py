@@ -39,9 +39,10 @@ _MAX_NEWTON_VARIABLES = 2048
 # Newton's ridge as a fraction of the trace. A matrix that fails at the last one is indefinite
 # beyond the rounding of its entries, as is one with a relative curvature below minus the last one.
 _RIDGES = {np.dtype(np.float64): (1e-13, 1e-9), np.dtype(np.float32): (1e-13, 1e-6)}
-# A blocked Newton step on f variables is repeated about _NEWTON_REPEATS / f times, and twice as
-# often in every further alternation on a block: where K has low rank, bounds are met one by one.
-_NEWTON_REPEATS = 1000
+# A blocked Newton step on f variables is repeated about _NEWTON_REPEATS / f times, and after a few
+# alternations on a block ever more often: where K has low rank, bounds are met one by one.
+_NEWTON_REPEATS = 400
+_PATIENT_ALTERNATIONS = 6
 _MAX_ALTERNATIONS = 50
 _POLISH_ROUNDS = 3
 _MAX_POLISH_VARIABLES = 512
@@ -423,7 +424,8 @@ class _BlockSolver:
         alternation: int,
     ) -> None:
         """Take Newton steps, noting when the free part of K is indefinite."""
-        repeats = min(n_free, (1 + _NEWTON_REPEATS // n_free) << alternation)
+        doublings = max(alternation - _PATIENT_ALTERNATIONS, 0)
+        repeats = min(n_free, (1 + _NEWTON_REPEATS // n_free) << doublings)
         problem = (K, g, beta, lower, upper, self.epsilon, self.fit_intercept)
         for ridge in self.ridges:
             try:

@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test lint bench clean
 
+# On one thread, like its rivals in scikit-learn.
+demo: export OPENBLAS_NUM_THREADS = 1
+demo: export OMP_NUM_THREADS = 1
 demo: $(VENV)/.package
 	$(BIN)/python examples/demo.py
 

@@ -1,10 +1,11 @@
 """Decision boundaries of an SVM and of DANK at a good and at a far too wide bandwidth.
 
-DANK is shown with the factor F extended by nearest neighbours. Beside them the learned F, its
-points ordered by class. Needs matplotlib; writes dank_boundaries.png, or the file that is named.
+DANK is shown with the factor F extended by nearest neighbours, so at a useless bandwidth it comes
+close to their vote. Beside them the learned F on the support vectors, ordered by class. Needs
+matplotlib; writes dank_boundaries.png, or the file that --out names.
 """
 
-import sys
+import argparse
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,10 +25,9 @@ def show_boundary(ax, model, X, y, title):
     ax.set(title=title, xticks=[], yticks=[])
 
 
-def main(path):
-    X, y = make_moons(200, noise=0.2, random_state=0)
+def main(path, size=200):
+    X, y = make_moons(size, noise=0.2, random_state=0)
     X_test, y_test = make_moons(2000, noise=0.2, random_state=1)
-    order = np.argsort(y, kind="stable")
     figure, axes = plt.subplots(2, 3, figsize=(11, 7), layout="constrained")
     for row, (name, gamma) in zip(axes, [("good", 2.0), ("far too wide", 2.0e-3)], strict=True):
         plain = KernelSVC(C=10.0, gamma=gamma).fit(X, y)
@@ -35,14 +35,20 @@ def main(path):
         for ax, machine, title in zip(row, (plain, model), ("SVM", "DANK"), strict=False):
             accuracy = 100 * machine.score(X_test, y_test)
             show_boundary(ax, machine, X, y, f"{title}, {name} bandwidth: {accuracy:.1f} %")
+        order = model.support_[np.argsort(y[model.support_], kind="stable")]
         F = model.adaptive_matrix_[np.ix_(order, order)]
         spread = np.abs(F - 1.0).max()
         image = row[2].imshow(F, cmap="RdBu_r", vmin=1 - spread, vmax=1 + spread)
-        row[2].set(title=f"F, rank {model.rank_}", xticks=[], yticks=[])
+        row[2].set(
+            title=f"F on {len(order)} support vectors, rank {model.rank_}", xticks=[], yticks=[]
+        )
         figure.colorbar(image, ax=row[2], shrink=0.8)
     figure.savefig(path, dpi=120)
+    plt.close(figure)
     print(f"wrote {path}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "dank_boundaries.png")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", default="dank_boundaries.png")
+    main(parser.parse_args().out)

@@ -27,6 +27,7 @@ from kernelfit.learners.svm import TrainingGram, decision_values, fits, solve_ea
 from kernelfit.solvers.gram import DenseGram
 from kernelfit.solvers.pair_steps import pair_steps
 from kernelfit.utils.progress import announce_compilation, show_progress
+from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix, check_weights
 
 _SPARSE_KERNELS = ("linear", "poly", "rbf")
@@ -101,7 +102,8 @@ class BaseKernelMachine(BaseEstimator):
             delattr(fitted, name)
         X, y = fitted._check_training_data(X, y)
         weight = check_weights(sample_weight, len(y))
-        fitted._fit(X, y, weight, previous=self)
+        with threads_for(len(y)):
+            fitted._fit(X, y, weight, previous=self)
         fitted._warn_if_unproven()
         self.__dict__ = fitted.__dict__
         return self

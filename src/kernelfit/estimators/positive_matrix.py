@@ -21,6 +21,7 @@ from kernelfit.kernels.tessellated import fill_constant
 from kernelfit.learners.positive_matrix import SOLVERS, KernelMachines, learn_kernel, merge_rows
 from kernelfit.learners.svm import decompose
 from kernelfit.utils.progress import announce_compilation, show_progress
+from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
 
 _CHUNK_BYTES = 2**26  # of kernel values computed at a time in prediction
@@ -70,7 +71,8 @@ class BasePositiveMatrixMachine(BaseEstimator):
             delattr(fitted, name)
         X, y = fitted._check_training_data(X, y)
         weight = check_weights(sample_weight, len(y))
-        fitted._fit(X, y, weight)
+        with threads_for(len(y)):
+            fitted._fit(X, y, weight)
         fitted._warn_if_unproven()
         self.__dict__ = fitted.__dict__
         return self

@@ -1,6 +1,5 @@
 """Support vector machines whose kernel width and cost are chosen by cross-validation."""
 
-from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -20,11 +19,10 @@ from kernelfit.selection.search import KernelSearch, positive
 from kernelfit.solvers.gram import DenseGram
 from kernelfit.solvers.pair_steps import pair_steps
 from kernelfit.utils.progress import announce_compilation, show_progress
-from kernelfit.utils.threads import one_blas_thread
+from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
 
 _POWERS = 2.0 ** np.arange(-5, 6)  # the papers' grid, for C and for sigma
-_MAX_SINGLE_THREAD = 2000  # training rows of a fold
 
 
 class _KernelMachineCV(KernelSearch):
@@ -81,8 +79,7 @@ class _KernelMachineCV(KernelSearch):
             cost_weight, problems, options, interpret = self._fold(y, weight, train)
         except ValueError as error:
             raise ValueError(f"in the training part of fold {number}: {error}") from None
-        # Many small products: their threads would mostly wait for each other.
-        with one_blas_thread() if len(train) <= _MAX_SINGLE_THREAD else nullcontext():
+        with threads_for(len(train)):
             fold = score_fold(
                 geometry,
                 kernels,

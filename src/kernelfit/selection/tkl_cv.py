@@ -16,6 +16,7 @@ from kernelfit.learners.positive_matrix import SOLVERS
 from kernelfit.selection.grid import summary
 from kernelfit.selection.search import KernelSearch, positive
 from kernelfit.utils.progress import show_progress
+from kernelfit.utils.threads import threads_for
 
 _CS, _DELTAS, _EPSILONS = (0.1, 1.0, 10.0, 100.0), (0.1, 0.5, 2.0), (0.1,)
 
@@ -65,7 +66,8 @@ class _TKLSearch(KernelSearch):
         start, machines = None, []
         for C in Cs:
             machine = self._machine(tol=self.search_tol, C=C, **setting)
-            start = machine._fit(X[train], y[train], weight[train], start)
+            with threads_for(len(train)):
+                start = machine._fit(X[train], y[train], weight[train], start)
             machines.append(machine)
         predictions = np.stack([machine.predict(X[test]) for machine in machines], axis=1)
         scores = score(predictions, lambda: machines, test)

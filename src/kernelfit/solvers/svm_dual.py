@@ -14,7 +14,6 @@ the blocks cost nothing, which is what shrinking achieves elsewhere.
 """
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from kernelfit.solvers.newton_steps import BLOCKED, newton_step
 from kernelfit.solvers.pair_steps import one_sided_rates, pair_steps, single_steps
 from kernelfit.solvers.projections import project_box_plane
 from kernelfit.solvers.result import FloatArray, SvmDualResult
-from kernelfit.utils.threads import one_blas_thread
+from kernelfit.utils.threads import threads_for
 
 Gram = DenseGram | RowGram
 Callback = Callable[[int, float, float], Any]
@@ -38,8 +37,6 @@ _REDUCTION = 0.1
 # Pair steps that cost about as much as a factorisation of f variables: f^3 / _FLOPS_PER_STEP.
 _FLOPS_PER_STEP = 5e4
 _MAX_NEWTON_VARIABLES = 2048
-# Factorisations of up to this order gain nothing from threads.
-_MAX_SINGLE_THREAD = 1024
 # Newton's ridge as a fraction of the trace. A matrix that fails at the last one is indefinite
 # beyond the rounding of its entries, as is one with a relative curvature below minus the last one.
 _RIDGES = {np.dtype(np.float64): (1e-13, 1e-9), np.dtype(np.float32): (1e-13, 1e-6)}
@@ -293,7 +290,7 @@ def _sample_is_psd(gram: Gram) -> bool:
     sample = gram.block(index)
     ridge = _RIDGES[gram.dtype][-1] * abs(np.trace(sample))
     sample[np.diag_indices_from(sample)] += ridge + np.finfo(float).tiny
-    with one_blas_thread():
+    with threads_for(len(index)):
         try:
             np.linalg.cholesky(sample)
         except np.linalg.LinAlgError:
@@ -432,8 +429,7 @@ class _BlockSolver:
         doublings = max(alternation - _PATIENT_ALTERNATIONS, 0)
         repeats = min(n_free, (1 + _NEWTON_REPEATS // n_free) << doublings)
         problem = (K, g, beta, lower, upper, self.epsilon, self.fit_intercept)
-        threads = one_blas_thread() if n_free <= _MAX_SINGLE_THREAD else nullcontext()
-        with threads:
+        with threads_for(n_free):
             for ridge in self.ridges:
                 try:
                     status = newton_step(*problem, ridge, False)

@@ -1,11 +1,12 @@
 """Control of the threads of linear algebra libraries."""
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 
 import scipy.linalg  # noqa: F401  # so that the LAPACK which numba calls is among those controlled
 from threadpoolctl import ThreadpoolController
 
+_MAX_SINGLE_THREAD = 2000
 _controller = cache(ThreadpoolController)  # looking for the libraries takes a millisecond
 
 
@@ -17,3 +18,8 @@ def one_blas_thread() -> AbstractContextManager[object]:
     """
     context: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
     return context
+
+
+def threads_for(n_rows: int) -> AbstractContextManager[object]:
+    """Return the context for work on matrices with this many rows: one thread if they are small."""
+    return one_blas_thread() if n_rows <= _MAX_SINGLE_THREAD else nullcontext()

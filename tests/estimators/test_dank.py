@@ -142,6 +142,17 @@ def test_precomputed():
     assert given.rank_ == model.rank_
 
 
+@pytest.mark.parametrize(("estimator", "labels"), [(DANKClassifier, y), (DANKRegressor, target)])
+@pytest.mark.parametrize("noise", [0.0, 1e-13])
+def test_identity_kernel_matrix(estimator, labels, noise):
+    """All eigenvalues of the factor but one are (nearly) equal."""
+    K = np.eye(30) + noise * rbf_kernel(X[:30])
+    model = estimator(kernel="precomputed", tau=0.01).fit(K, labels[:30])
+    assert model.converged_ and model.dual_gap_ <= 1e-6 * model.objective_
+    model = estimator(kernel="linear").fit(np.eye(30), np.arange(30) % 2)
+    assert model.converged_ and np.ptp(np.abs(model.dual_coef_)) < 1e-6
+
+
 def test_rows_on_demand():
     model = DANKClassifier(tau=0.0, tol=1e-5).fit(X, y)
     small = DANKClassifier(tau=0.0, tol=1e-5, cache_size=1e-3).fit(X, y)

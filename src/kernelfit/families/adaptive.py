@@ -22,7 +22,6 @@ energy is exact to rounding although N^2 eta may be 10^11 times larger.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 
 from kernelfit.families.hadamard import (
@@ -204,6 +203,7 @@ def _eigenvalues_above(M: FloatArray, limit: float) -> tuple[FloatArray, FloatAr
             break
         wanted *= 2
     else:
-        values, vectors = eigh(M, subset_by_value=(limit, np.inf))
+        # All of them: LAPACK's routine for a part of the spectrum fails where that is clustered.
+        values, vectors = np.linalg.eigh(M)
     keep = np.flatnonzero(values > limit)[::-1]
     return values[keep], vectors[:, keep]

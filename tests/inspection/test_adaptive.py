@@ -40,6 +40,7 @@ def test_one_of_several_problems():
         assert diagnose_factor(model, data, k).rank == model.rank_[k]
 
 
+@pytest.mark.filterwarnings("ignore:.*not an optimum of the whole")
 def test_partition():
     model = DANKClassifier(
         tau=0.0, eta=5.0, gamma=2.0, partition=3, combine="concatenate", random_state=0

@@ -66,4 +66,5 @@ def test_block_of_one_class():
     problem = example("svc", fit_intercept=False, n=30)
     blocks = (problem.p > 0).astype(int)
     result = blocks_of(problem, blocks, eta=1.0, relative=True, n_jobs=2)
-    assert result.converged and np.all(result.x * problem.p >= 0)
+    assert not result.converged and result.gap > 1e-9 * result.objective
+    assert np.all(result.x * problem.p >= 0)

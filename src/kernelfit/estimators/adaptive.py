@@ -148,6 +148,14 @@ class AdaptiveMachine(BaseKernelMachine):
             return replace(result, intercept=result.kernel_intercept)
         return result
 
+    def _convergence_advice(self, stalled):
+        if self.partition is not None and self.combine != "global":
+            return (
+                f"with combine={self.combine!r} the solutions of the blocks are kept, which are "
+                "not an optimum of the whole problem; combine='global' finds one"
+            )
+        return super()._convergence_advice(stalled)
+
     def _support_gram(self, k, rows=None):
         """Return the kernel on the support of problem k and one point far away, or rows of it."""
         places = self._layers[k]

@@ -318,14 +318,18 @@ class BaseKernelMachine(BaseEstimator):
         if failed.any():
             worst = (gap[failed] / np.maximum(np.abs(objective[failed]), 1e-300)).max()
             stalled = np.atleast_1d(self.n_iter_)[failed].max() < self.max_iter
-            advice = "rounding prevents more, scale the data or raise tol"
             warnings.warn(
                 f"{name} stopped at a relative duality gap of {worst:.1e} instead of "
                 f"tol={self.tol:g} in {failed.sum()} of {failed.size} problems: "
-                + (advice if stalled else f"raise max_iter={self.max_iter} or tol"),
+                + self._convergence_advice(stalled),
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def _convergence_advice(self, stalled):
+        if stalled:
+            return "rounding prevents more, scale the data or raise tol"
+        return f"raise max_iter={self.max_iter} or tol"
 
     def _decision_values(self, X):
         """Return the decision values of every problem, of shape (n_samples, n_problems)."""

@@ -79,7 +79,9 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
     combine : {"global", "concatenate", "nearest"}, default="global"
         What becomes of the blocks' solutions: the start of a solve on all of the data; one machine
         without intercept; or a machine for each block, of which the one with the nearest centre
-        predicts.
+        predicts. The last two are in general no optimum of the whole problem: `dual_gap_` and
+        `converged_` say how far they are from that of all data without nuclear norm and
+        intercept, and a ConvergenceWarning is given beyond `tol`.
     multi_class : {"ovo", "ovr"}, default="ovo"
         How more than two classes are divided into problems, each with its own factor.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
@@ -291,7 +293,9 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
     combine : {"global", "concatenate", "nearest"}, default="global"
         What becomes of the blocks' solutions: the start of a solve on all of the data; one machine
         without intercept; or a machine for each block, of which the one with the nearest centre
-        predicts.
+        predicts. The last two are in general no optimum of the whole problem: `dual_gap_` and
+        `converged_` say how far they are from that of all data without nuclear norm and
+        intercept, and a ConvergenceWarning is given beyond `tol`.
     tol : float, default=1e-6
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000

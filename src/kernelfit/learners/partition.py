@@ -13,7 +13,6 @@ with :math:`\pi` the block of a point (the paper's Theorem 6 lacks a term indepe
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +41,7 @@ def learn_blocks(
     relative: bool,
     groups: Indices | None = None,
     epsilon: float = 0.0,
+    tol: float = 1e-6,
     n_jobs: int | None = None,
     **options: Any,
 ) -> SaddleResult:
@@ -49,7 +49,7 @@ def learn_blocks(
 
     Parameters
     ----------
-    gram, p, lower, upper, weight, eta, relative, groups, epsilon
+    gram, p, lower, upper, weight, eta, relative, groups, epsilon, tol
         As for :func:`kernelfit.learners.dank.learn_factor`. A relative eta refers to the machines
         of the blocks, taken together.
     blocks : ndarray of shape (n,)
@@ -57,15 +57,15 @@ def learn_blocks(
     n_jobs : int, optional
         Blocks solved at a time, through joblib.
     **options
-        ``tol``, ``max_iter``, ``assume_psd``.
+        ``max_iter``, ``assume_psd``.
 
     Returns
     -------
     SaddleResult
-        Of the whole problem without an intercept; ``converged`` speaks of the blocks.
+        Of the whole problem without an intercept, and so are ``gap`` and ``converged``.
     """
     members = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
-    options = {"epsilon": epsilon, "fit_intercept": False, **options}
+    options = {"epsilon": epsilon, "fit_intercept": False, "tol": tol, **options}
 
     def run(solve: Any, start: FloatArray | None, *more: Any) -> tuple[FloatArray, list[Any]]:
         def jobs() -> Iterator[Any]:
@@ -92,14 +92,13 @@ def learn_blocks(
         eta *= squared_norm(start, weight, groups)
     beta, results = run(_solve_block, start, eta, weight)
     problem = SaddleProblem(AdaptiveFamily(eta, weight), gram, p, lower, upper, epsilon, False)
-    result = follow(
+    return follow(
         problem,
         iter([problem.respond(beta)]),
         certified=all(result.certified for result in results),
-        tol=np.inf,
+        tol=tol,
         max_iter=0,
     )
-    return replace(result, converged=all(result.converged for result in results))
 
 
 def _solve_block(

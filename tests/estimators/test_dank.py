@@ -101,6 +101,17 @@ def test_infinite_eta_is_the_plain_machine(estimator, plain, labels):
     assert np.allclose(model.intercept_, machine.intercept_, atol=1e-8)
 
 
+@pytest.mark.parametrize("tau", [20.0, 400.0])
+def test_infinite_eta_with_a_nuclear_norm_scales_the_kernel(tau):
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    scale = max(1.0 - tau / (2.0 * weight.sum()), 0.0)
+    model = DANKRegressor(C=3.0, eta=np.inf, tau=tau).fit(X, target, sample_weight=weight)
+    K = scale * rbf_kernel(X, gamma=model.gamma_)
+    machine = KernelSVR(C=3.0, kernel="precomputed").fit(K, target, sample_weight=weight)
+    assert np.allclose(model.adaptive_matrix_, scale)
+    assert np.isclose(model.objective_, machine.objective_, rtol=1e-6)
+
+
 @pytest.mark.parametrize("eta", ["auto", "0.05*auto", 3.0])
 @pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS)
 def test_weights_are_copies(estimator, eta):
@@ -197,6 +208,19 @@ def test_blocks_that_do_not_interact_are_an_optimum():
     model = DANKClassifier(gamma=2.0, tau=0.0, partition=2, combine="concatenate", random_state=0)
     model.fit(far, np.append(y, y))
     assert model.converged_ and model.dual_gap_ <= 1e-6 * model.objective_
+
+
+@pytest.mark.filterwarnings("ignore:.*not an optimum of the whole")
+@pytest.mark.parametrize("combine", ["global", "concatenate", "nearest"])
+def test_shifted_targets_with_a_partition(combine):
+    model = DANKRegressor(C=5.0, partition=3, combine=combine, random_state=0)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    values = model.fit(X, target, sample_weight=weight).predict(X_new)
+    eta, objective = model.eta_, model.objective_
+    shifted = model.fit(X, target + 100.0, sample_weight=weight).predict(X_new)
+    assert np.allclose(shifted - 100.0, values, atol=1e-5)
+    assert np.isclose(model.eta_, eta, rtol=1e-6)
+    assert np.isclose(model.objective_, objective, rtol=1e-6)
 
 
 def test_plain_alternation_warns():

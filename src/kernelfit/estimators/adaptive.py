@@ -118,9 +118,13 @@ class AdaptiveMachine(BaseKernelMachine):
         problem = {"weight": weight, "epsilon": epsilon, "eta": factor, "relative": relative}
         problem["groups"] = groups if relative else None
         if self.partition is not None:
+            # The blocks have no intercept: the mean stands for it, so that a shift of the targets
+            # changes nothing.
+            centred = is_regressor(self) and self.fit_intercept
+            mean = float(np.average(p, weights=weight)) if centred else 0.0
             divided = learn_blocks(
                 gram,
-                p,
+                p - mean,
                 lower,
                 upper,
                 blocks,
@@ -129,7 +133,7 @@ class AdaptiveMachine(BaseKernelMachine):
                 **{name: options[name] for name in ("tol", "max_iter", "assume_psd")},
             )
             if self.combine != "global":
-                return replace(divided, intercept=0.0)
+                return replace(divided, intercept=mean)
             problem |= {"eta": divided.response.eta, "relative": False}
             warm_start = divided.x
         result = learn_factor(

@@ -48,7 +48,10 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
         Cost of the hinge loss.
     eta : "auto", str or float, default="auto"
         Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
-        the plain machine, and "0.1*auto" a multiple of it; infinity gives the plain machine.
+        the plain machine, and "0.1*auto" a multiple of it; with `partition`, of the
+        blocks' plain machines, which have no intercept. Infinity trains the plain machine with the
+        kernel times ``1 - tau / (2 n)``, or 0 if that is negative, where n is the sum of the
+        weights; for tau = 0 this is the plain machine itself.
     tau : float, default=0.01
         Weight of the nuclear norm relative to eta; 0 is much faster on large data.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
@@ -56,7 +59,8 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
         fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
         nearest training points, of the nearest one, of the reciprocal nearest neighbour, or of all
         in proportion to the kernel. "reciprocal" is the DANK paper's; with it, the prediction of
-        one point depends on the others. "smooth" needs the rbf or laplacian kernel.
+        one point depends on the others, and sample weights do not count. "smooth" needs the rbf
+        or laplacian kernel.
     n_neighbors : int, default=5
         For "knn".
     kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
@@ -262,7 +266,10 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
         Half the width of the tube in which errors cost nothing.
     eta : "auto", str or float, default="auto"
         Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
-        the plain machine, and "0.1*auto" a multiple of it; infinity gives the plain machine.
+        the plain machine, and "0.1*auto" a multiple of it; with `partition`, of the
+        blocks' plain machines, which have no intercept. Infinity trains the plain machine with the
+        kernel times ``1 - tau / (2 n)``, or 0 if that is negative, where n is the sum of the
+        weights; for tau = 0 this is the plain machine itself.
     tau : float, default=0.01
         Weight of the nuclear norm relative to eta; 0 is much faster on large data.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
@@ -270,7 +277,8 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
         fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
         nearest training points, of the nearest one, of the reciprocal nearest neighbour, or of all
         in proportion to the kernel. "reciprocal" is the DANK paper's; with it, the prediction of
-        one point depends on the others. "smooth" needs the rbf or laplacian kernel.
+        one point depends on the others, and sample weights do not count. "smooth" needs the rbf
+        or laplacian kernel.
     n_neighbors : int, default=5
         For "knn".
     kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
@@ -289,13 +297,14 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
         on the same certificate.
     partition : int, default=None
         Split the data by k-means into this many blocks and solve each alone, without nuclear norm
-        and intercept, through joblib.
+        and intercept, through joblib. Unless ``fit_intercept=False``, the (weighted) mean of the
+        targets is subtracted first.
     combine : {"global", "concatenate", "nearest"}, default="global"
         What becomes of the blocks' solutions: the start of a solve on all of the data; one machine
-        without intercept; or a machine for each block, of which the one with the nearest centre
-        predicts. The last two are in general no optimum of the whole problem: `dual_gap_` and
-        `converged_` say how far they are from that of all data without nuclear norm and
-        intercept, and a ConvergenceWarning is given beyond `tol`.
+        with that mean as its intercept; or such a machine for each block, of which the
+        one with the nearest centre predicts. The last two are in general no optimum of the whole
+        problem: `dual_gap_` and `converged_` say how far they are from that of all data without
+        nuclear norm and with this intercept, and a ConvergenceWarning is given beyond `tol`.
     tol : float, default=1e-6
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000

@@ -44,7 +44,8 @@ class KNPLClassifier(AdaptiveMachine, KernelSVC):
         fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
         nearest training points, of the nearest one, of the reciprocal nearest neighbour, or of all
         in proportion to the kernel. "reciprocal" is the DANK paper's; with it, the prediction of
-        one point depends on the others. "smooth" needs the rbf or laplacian kernel.
+        one point depends on the others, and sample weights do not count. "smooth" needs the rbf
+        or laplacian kernel.
     n_neighbors : int, default=5
         For "knn".
     kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
@@ -232,7 +233,8 @@ class KNPLRegressor(AdaptiveMachine, KernelSVR):
         fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
         nearest training points, of the nearest one, of the reciprocal nearest neighbour, or of all
         in proportion to the kernel. "reciprocal" is the DANK paper's; with it, the prediction of
-        one point depends on the others. "smooth" needs the rbf or laplacian kernel.
+        one point depends on the others, and sample weights do not count. "smooth" needs the rbf
+        or laplacian kernel.
     n_neighbors : int, default=5
         For "knn".
     kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"

@@ -113,7 +113,8 @@ class AdaptiveFamily(HadamardFamily):
         if rate == 0.0:
             scale = max(1.0 - 0.5 * self.tau / total, 0.0)
             decision = scale * products(K, support, beta[support])
-            factors = np.full((len(support) + 1, 1), np.sqrt(scale))
+            rank = int(scale > 0.0)
+            factors = np.full((len(support) + 1, rank), np.sqrt(scale))
             return LowRankResponse(
                 beta,
                 self.weight,
@@ -121,7 +122,7 @@ class AdaptiveFamily(HadamardFamily):
                 0.5 * float(beta @ decision),
                 decision,
                 factors,
-                np.array([scale * total]),
+                np.full(rank, scale * total),
             )
         B, v = _reflected(K.block(support), beta, self.weight, rate)
         M = B.copy()

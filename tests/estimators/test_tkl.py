@@ -219,6 +219,15 @@ def test_too_few_iterations_are_reported(caplog):
     assert "kernel 1/1, iteration 1: objective" in caplog.text
 
 
+@pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "apd", "hybrid"])
+def test_rounding_ends_the_training_and_is_reported(solver):
+    X, y = moons(60)
+    with pytest.warns(ConvergenceWarning, match="rounding prevents more"):
+        model = TKLClassifier(C=1e4, tol=1e-15, max_iter=5000, solver=solver).fit(X, y)
+    assert model.n_iter_ < 3000 and not model.converged_
+    assert model.dual_gap_ <= 1e-9 * model.objective_
+
+
 def test_user_feature_map():
     class Steps:
         def size(self, n_features):

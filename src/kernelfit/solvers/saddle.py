@@ -237,7 +237,7 @@ def initial_pair(
 
     Without a start these are the dual solutions for the kernel of n I, and D scaled to trace n. As
     n I is above every feasible P, they give a lower bound, often close to the optimum; where D has
-    rank one they are optimal.
+    rank one they are optimal. A start where D vanishes says nothing about P and is trained alike.
 
     Parameters
     ----------
@@ -255,7 +255,9 @@ def initial_pair(
     n = problem.size
     if start is not None:
         beta, U = start
-        return beta, problem.respond(beta), U @ U.T
+        response = problem.respond(beta)
+        if np.trace(response.matrix(beta)) > 0.0:
+            return beta, response, U @ U.T
     beta = problem.train(np.sqrt(n) * np.eye(n), None, tol)
     response = problem.respond(beta)
     D = response.matrix(beta)

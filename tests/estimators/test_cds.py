@@ -256,6 +256,44 @@ def test_general_similarity_of_any_sign():
         CDSKClustering(3, affinity="precomputed").fit(S)
 
 
+def test_strongly_negative_similarities():
+    """Groups that repel each other: |S| exceeds the similarity within them."""
+    y = np.repeat([0, 1], 15)
+    S = np.where(np.equal.outer(y, y), 1.0, -5.0)
+    model = CDSClustering(2, affinity="precomputed", random_state=0).fit(S)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    np.testing.assert_array_equal(model.predict(S), model.labels_)
+
+
+@pytest.mark.parametrize("mean", [0.0, -0.5, -1.5])
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:the affinity")
+def test_similarities_of_negative_mean(seed, mean):
+    """Most points or all but a few are left without similarity."""
+    S = np.random.default_rng(seed).standard_normal((20, 20))
+    S = S + S.T + 2.0 * mean
+    model = CDSClustering(3, affinity="precomputed", random_state=0).fit(S)
+    assert np.isfinite(model.embedding_).all() and np.isfinite(model.history_).all()
+    assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[1:]))
+
+
+@pytest.mark.parametrize("size", [1, 4, 10, 31])
+def test_similarities_that_sum_to_zero(size):
+    y = np.repeat([0, 1], size)
+    S = np.where(np.equal.outer(y, y), 1.0, -1.0)
+    model = CDSClustering(2, affinity="precomputed", random_state=0).fit(S)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    assert np.isfinite(model.objective_)
+
+
+@pytest.mark.parametrize("mu", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering])
+def test_mu_that_holds_the_weights_is_refused(cls, mu, blobs):
+    with pytest.raises(ValueError, match=r"'mu' parameter of .* in the range \(0.0, 1.0\)"):
+        cls(4, mu=mu).fit(blobs[0])
+
+
 @pytest.mark.parametrize("affinity", AFFINITIES)
 def test_one_point(affinity):
     model = CDSKClustering(1, affinity=affinity).fit([[1.0, 2.0]])

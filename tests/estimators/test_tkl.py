@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -219,6 +220,15 @@ def test_too_few_iterations_are_reported(caplog):
     assert "kernel 1/1, iteration 1: objective" in caplog.text
 
 
+@pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "apd", "hybrid"])
+def test_rounding_ends_the_training_and_is_reported(solver):
+    X, y = moons(60)
+    with pytest.warns(ConvergenceWarning, match="rounding prevents more"):
+        model = TKLClassifier(C=1e4, tol=1e-15, max_iter=5000, solver=solver).fit(X, y)
+    assert model.n_iter_ < 3000 and not model.converged_
+    assert model.dual_gap_ <= 1e-9 * model.objective_
+
+
 def test_user_feature_map():
     class Steps:
         def size(self, n_features):
@@ -273,6 +283,20 @@ def test_search_scores_are_those_of_grid_search():
     best = search.best_params_
     direct = TKLClassifier(**best).fit(X, y)
     assert_array_equal(search.decision_function(X), direct.decision_function(X))
+
+
+@pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "apd", "hybrid"])
+def test_search_on_constant_features(solver):
+    """The kernel is constant and D zero; every C must be trained for all that."""
+    X, y = np.ones((41, 2)), np.arange(41) % 3 == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        search = TKLClassifierCV(solver=solver).fit(X, y)
+    assert_allclose(search.best_score_, np.mean(~y), atol=0.02)
+    first, second = TKLClassifier(0.1, solver=solver), TKLClassifier(10.0, solver=solver)
+    second._fit(X, y, np.ones(41), first._fit(X, y, np.ones(41)))
+    assert second.converged_
+    assert_allclose(second.objective_, TKLClassifier(10.0).fit(X, y).objective_, rtol=1e-6)
 
 
 def test_regression_search_and_scoring():

@@ -126,7 +126,7 @@ def test_penalty_of_a_graph_is_least_at_uniform_weights(graph):
 def test_general_similarity():
     """Equation (6): entries by definition, clipped; cut and gradient as for a kernel."""
     rng = np.random.default_rng(5)
-    S = rng.uniform(0, 1, (N, N))
+    S = rng.uniform(-0.5, 1, (N, N))
     S = 0.5 * (S + S.T)
     assert np.linalg.eigvalsh(S)[0] < 0
     similarity = GeneralSimilarity(S, MU)
@@ -134,7 +134,10 @@ def test_general_similarity():
     plus, minus = (U * np.maximum(values, 0)) @ U.T, (U * np.maximum(-values, 0)) @ U.T
     np.testing.assert_allclose(similarity.absolute, plus + minus, atol=1e-12)
     b = weights()
-    W = np.add.outer(b, b) * S - MU * np.outer(b, b) * (plus + minus)
+    capped = plus + minus
+    capped[S > 0] = np.minimum(capped, S)[S > 0]
+    assert (capped < plus + minus).any()
+    W = np.add.outer(b, b) * S - MU * np.outer(b, b) * capped
     assert (W < 0).any()
     np.testing.assert_allclose(similarity.similarity(b), np.maximum(W, 0), atol=1e-12)
     cut = similarity.cut(np.eye(3)[labels()])
@@ -156,3 +159,16 @@ def test_point_without_similarity_gets_no_embedding(K):
     K[0] = K[:, 0] = 0.0
     N_, scale = KernelSimilarity(K, MU, probe()).normalised(np.ones(N))
     assert scale[0] == 0.0 and np.isfinite(N_).all()
+
+
+def test_cluster_without_volume_counts_as_cut_off(K):
+    K = K.copy()
+    K[:2] = K[:, :2] = 0.0
+    Z = np.eye(2)[(np.arange(N) < 2).astype(int)]
+    b = weights()
+    for similarity in (KernelSimilarity(K, MU, probe()), GeneralSimilarity(K, MU)):
+        cut = similarity.cut(Z)
+        penalty = cut(b, 0.0)[0]
+        assert cut(b, 1.0)[0] - penalty == pytest.approx(1.0, rel=1e-10)
+        differences = finite_differences(lambda v, cut=cut: cut(v, 0.7)[0], b)
+        np.testing.assert_allclose(cut(b, 0.7)[1], differences, rtol=1e-5, atol=1e-8)

@@ -50,11 +50,12 @@ class CDSKClustering(BaseCDS):
     n_landmarks : int or None, default=None
         Number of random points for the Nystroem approximation of the Gaussian kernel, which needs
         n_samples x n_landmarks numbers; None is the whole kernel matrix.
-    mu : float in (0, 2] or "entropy", default=0.5
+    mu : float in (0, 1) or "entropy", default=0.5
         Strength of the quadratic term; at 1/2 uniform weights minimise the second part of the
-        objective. "entropy" takes the value from 0.05 to 0.5 at which a tenth of the points has
-        the embedding of the least softmax entropy, the rule of [1]_, which selects the scale of
-        the embedding more than its confidence.
+        objective. W grows with the weights up to 1 / mu, their upper bound, which leaves weights of
+        mean one no room from mu = 1 on. "entropy" takes the value from 0.05 to 0.5 at which a
+        tenth of the points has the embedding of the least softmax entropy, the rule of [1]_, which
+        selects the scale of the embedding more than its confidence.
     rho : float, default=1.0
         Weight of the cut.
     mode : {"balanced", "relaxed", "literal"}, default="balanced"
@@ -72,8 +73,9 @@ class CDSKClustering(BaseCDS):
         From the embedding to the clusters: k-means, or a pivoted QR factorisation, where nothing
         is random.
     normalize_rows : bool, default=True
-        Whether the rows of the embedding are scaled to unit length before. False is what
-        scikit-learn's `SpectralClustering` does.
+        Whether the rows of the embedding are scaled to unit length before. False with
+        ``max_iter=0`` is scikit-learn's `SpectralClustering` on affinities with zero diagonal; it
+        ignores the diagonal, which counts here as similarity of a point to itself.
     n_init : int, default=10
         Number of starts of k-means, each of which proposes a partition.
     random_state : int, RandomState instance or None, default=None
@@ -224,11 +226,12 @@ class CDSClustering(BaseCDS):
 
     .. math:: \min_{b, A}\; \rho \sum_{k=1}^{c} \frac{\mathrm{cut}(A_k)}{\mathrm{vol}(A_k)}
         + \frac{-d'b + \mu\, b'|S| b}{1'|S|1},
-        \qquad W_{ij} = \max\{(b_i + b_j) S_{ij} - \mu\, b_i b_j |S|_{ij}, 0\}
+        \qquad W_{ij} = \max\{(b_i + b_j) S_{ij} - \mu\, b_i b_j M_{ij}, 0\}
 
     over partitions A and weights b of mean one, where the matrix :math:`|S|` has the absolute
-    eigenvalues of S: equations (6) and (7) of [1]_ on one scale. S may have negative entries and
-    eigenvalues. All matrices are dense.
+    eigenvalues of S: equations (6) and (7) of [1]_ on one scale, where M is :math:`|S|`, but at
+    most S where S is positive, so that similar points keep a similarity. S may have negative
+    entries and eigenvalues. All matrices are dense.
 
     Parameters
     ----------
@@ -243,8 +246,9 @@ class CDSClustering(BaseCDS):
         Of ``affinity="nearest_neighbors"``.
     n_nonzero : int or None, default=5
         Of ``affinity="self_representation"``.
-    mu : float in (0, 2] or "entropy", default=0.5
-        Strength of the quadratic term.
+    mu : float in (0, 1) or "entropy", default=0.5
+        Strength of the quadratic term. Weights are at most 1 / mu, so that those of mean one could
+        not move from mu = 1 on.
     rho : float, default=1.0
         Weight of the cut.
     max_iter : int, default=20

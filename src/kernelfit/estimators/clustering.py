@@ -194,7 +194,7 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseAffinityClu
         **BaseAffinityClustering._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "n_nonzero": [Interval(Integral, 1, None, closed="left"), None],
-        "mu": [Interval(Real, 0, 2, closed="right"), StrOptions({"entropy"})],
+        "mu": [Interval(Real, 0, 1, closed="neither"), StrOptions({"entropy"})],
         "rho": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],

@@ -35,6 +35,8 @@ from kernelfit.linalg.eigen import smallest_ritz
 Array = NDArray[np.float64]
 ValueAndGradient = tuple[float, Array]
 
+_MIN_DEGREE = 1e-6  # of the mean
+
 
 class LowRank:
     """The matrix ``Z Z'``, kept as its factor.
@@ -158,13 +160,15 @@ class KernelCut:
 class GeneralSimilarity:
     """The similarity of a general, possibly indefinite matrix, equations (6) and (7) of [1]_.
 
-    W(b) = max((b_i + b_j) S_ij - mu b_i b_j |S|_ij, 0), where |S| has the absolute eigenvalues of
-    S. Dense: all n x n matrices are formed.
+    W(b) = max((b_i + b_j) S_ij - mu b_i b_j M_ij, 0), where |S| has the absolute eigenvalues of S,
+    and M is |S|, but at most S where S is positive: else strongly negative similarities, which make
+    |S| large, would leave similar points without any similarity. Like the cut at zero this enlarges
+    W alone, so the bound behind (6) holds. Dense: all n x n matrices are formed.
 
     Parameters
     ----------
     S : ndarray of shape (n, n)
-        Symmetric with a positive sum.
+        Symmetric with a positive entry.
     mu : float
     """
 
@@ -174,12 +178,15 @@ class GeneralSimilarity:
         values, vectors = np.linalg.eigh(S)
         absolute = (vectors * np.abs(values)) @ vectors.T
         self.absolute = 0.5 * (absolute + absolute.T)
+        self.capped = np.where(S > 0.0, np.minimum(self.absolute, S), self.absolute)
         self.d: Array = S.sum(axis=1)
-        self.s = float(self.absolute.sum())
+        # Zero up to rounding, of either sign, where the rows of S sum to zero.
+        rounding = float(np.finfo(np.float64).eps * np.abs(self.absolute).sum())
+        self.s = max(float(self.absolute.sum()), rounding)
 
     def similarity(self, b: Array) -> Array:
         """Return W(b)."""
-        W: Array = np.add.outer(b, b) * self.S - self.mu * np.outer(b, b) * self.absolute
+        W: Array = np.add.outer(b, b) * self.S - self.mu * np.outer(b, b) * self.capped
         np.maximum(W, 0.0, out=W)
         return W
 
@@ -209,7 +216,7 @@ class GeneralCut:
         value, q, ZA = _trace(Z, W.sum(axis=1), W @ Z)
         T = 0.5 * np.add.outer(q, q) - ZA @ Z.T
         T[W == 0.0] = 0.0
-        gradient = 2.0 * ((T * of.S).sum(axis=1) - of.mu * ((T * of.absolute) @ b))
+        gradient = 2.0 * ((T * of.S).sum(axis=1) - of.mu * ((T * of.capped) @ b))
         quadratic = of.absolute @ b
         penalty = float(b @ (of.mu * quadratic - of.d)) / of.s
         penalty_gradient = (2.0 * of.mu * quadratic - of.d) / of.s
@@ -217,7 +224,12 @@ class GeneralCut:
 
 
 def _trace(Z: Array, degrees: Array, WZ: Array) -> tuple[float, Array, Array]:
-    """Return Tr((Z'DZ)^-1 Z'(D - W)Z), q and Z (Z'DZ)^-1."""
+    """Return Tr((Z'DZ)^-1 Z'(D - W)Z), q and Z (Z'DZ)^-1.
+
+    Points without similarity get a small degree, so that a cluster of such points alone has a
+    volume; it counts as cut off entirely, like their eigenvalue zero of D^-1/2 W D^-1/2.
+    """
+    degrees = np.where(degrees > 0, degrees, _MIN_DEGREE * degrees.mean())
     G = Z.T @ (degrees[:, None] * Z)
     H = G - Z.T @ WZ
     H = 0.5 * (H + H.T)

@@ -59,7 +59,7 @@ def frank_wolfe(
     """
     beta, response, P = initial_pair(problem, start, min(1e-3, 0.1 * tol))
     progress = Progress(tol, callback, assess(problem, beta, factor(P), response))
-    if progress.converged:
+    if progress.finished:
         return progress.result()
 
     def visit(P: Array) -> Array:
@@ -75,7 +75,7 @@ def frank_wolfe(
         v = np.linalg.eigh(P)[1][:, -1]
         P = problem.size * np.outer(v, v)
     D = visit(P)
-    while not progress.converged and len(progress.history) < max_iter:
+    while not progress.finished and len(progress.history) < max_iter:
         v = np.linalg.eigh(D)[1][:, -1]
         towards = problem.size * np.outer(v, v) - P
         slope = first = -0.5 * float(np.sum(D * towards))
@@ -86,7 +86,7 @@ def frank_wolfe(
             D = visit(P + t * towards)
             slope = -0.5 * float(np.sum(D * towards))
             small = abs(slope) <= _SLOPE * abs(first) or (t == 1.0 and slope < 0.0)
-            if small or progress.converged or len(progress.history) >= max_iter:
+            if small or progress.finished or len(progress.history) >= max_iter:
                 break
             if slope < 0.0:
                 low, low_slope = t, slope

@@ -87,7 +87,7 @@ def fully_corrective(
     weight, least = _WEIGHT, _MIN_WEIGHT if len(beta) == 1 else _MIN_COUPLED
     pair = assess(problem, beta, factor(V @ centre @ V.T), response)
     progress = Progress(tol, callback, pair)
-    done = progress.converged
+    done = progress.finished
     while not done and len(progress.history) < max_iter:
         top = float(np.linalg.eigvalsh(V.T @ D @ V)[-1])
         if top <= 0.0:

@@ -71,7 +71,7 @@ def accelerated_primal_dual(
     beta, response, P = initial_pair(problem, start, min(1e-3, 0.1 * tol))
     progress = Progress(tol, callback, assess(problem, beta, factor(P), response))
     x = x_before = 0.5 * response.matrix(beta)
-    while not progress.converged and len(progress.history) < max_iter:
+    while not progress.finished and len(progress.history) < max_iter:
         square = 2.0 * float(np.trace(x))  # L^2
         if square <= 0.0:
             break

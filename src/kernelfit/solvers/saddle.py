@@ -26,6 +26,9 @@ Array = npt.NDArray[Any]
 Callback = Callable[[int, float, float], Any]
 # Eigenvalues of P below this fraction of its trace are left out of its factor.
 _RANK_TOL = 1e-12
+# Rounding limits a gap below this fraction of the objective where this many steps do not reduce it
+# by this fraction. A larger gap may rest for as long and fall again: APD does not descend steadily.
+_STALL_GAP, _STALL_STEPS, _STALL_PROGRESS = 1e-6, 50, 0.01
 R = TypeVar("R", bound="Response")
 
 
@@ -181,7 +184,7 @@ class Progress:
         return max(self._lowest.upper - self._highest.lower, 0.0)
 
     def add(self, assessment: Assessment) -> bool:
-        """Note an assessment and return whether the tolerance is met."""
+        """Note an assessment and return whether to stop."""
         if assessment.upper < self._lowest.upper:
             self._lowest = assessment
         if assessment.lower > self._highest.lower:
@@ -191,12 +194,20 @@ class Progress:
         self.history.append((self.lower, self.gap))
         if self._callback is not None:
             self._callback(len(self.history), self.lower, self.gap)
-        return self.converged
+        return self.finished
 
     @property
     def converged(self) -> bool:
         """Whether the gap is at most the tolerance times the objective."""
         return self.gap <= self._tol * abs(self.lower)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the tolerance is met or rounding prevents more."""
+        if len(self.history) <= _STALL_STEPS or self.gap > _STALL_GAP * abs(self.lower):
+            return self.converged
+        before = self.history[-1 - _STALL_STEPS][1]
+        return self.converged or self.gap > (1.0 - _STALL_PROGRESS) * before
 
     @property
     def relative_gap(self) -> float:
@@ -226,7 +237,7 @@ def initial_pair(
 
     Without a start these are the dual solutions for the kernel of n I, and D scaled to trace n. As
     n I is above every feasible P, they give a lower bound, often close to the optimum; where D has
-    rank one they are optimal.
+    rank one they are optimal. A start where D vanishes says nothing about P and is trained alike.
 
     Parameters
     ----------
@@ -244,7 +255,9 @@ def initial_pair(
     n = problem.size
     if start is not None:
         beta, U = start
-        return beta, problem.respond(beta), U @ U.T
+        response = problem.respond(beta)
+        if np.trace(response.matrix(beta)) > 0.0:
+            return beta, response, U @ U.T
     beta = problem.train(np.sqrt(n) * np.eye(n), None, tol)
     response = problem.respond(beta)
     D = response.matrix(beta)

@@ -312,5 +312,5 @@ def test_regression_search_and_scoring():
     assert_allclose(search.predict(X), reference.predict(X), atol=0.05 * y.std())
     scored = TKLRegressorCV(**options, scoring="neg_mean_absolute_error").fit(X, y)
     assert scored.best_score_ < 0
-    with pytest.warns(ConvergenceWarning, match="kernels in the search"):
+    with pytest.warns(ConvergenceWarning, match="solutions in the search"):
         TKLRegressorCV(**options, search_tol=1e-12, tol=0.5, max_iter=5).fit(X, y)

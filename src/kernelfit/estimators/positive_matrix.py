@@ -45,6 +45,7 @@ class BasePositiveMatrixMachine(BaseEstimator):
         "verbose": ["verbose"],
     }
     _warn_if_unproven = BaseKernelMachine._warn_if_unproven
+    _convergence_advice = BaseKernelMachine._convergence_advice
 
     def fit(self, X, y, sample_weight=None):
         """Learn the kernel and train on the given data.

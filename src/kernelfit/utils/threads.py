@@ -15,6 +15,10 @@ def one_blas_thread() -> AbstractContextManager[object]:
 
     Threads that wait for each other actively cost small matrices more than they gain, and on busy
     cores a hundred times more.
+
+    Returns
+    -------
+    context manager
     """
     context: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
     return context

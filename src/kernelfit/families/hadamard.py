@@ -34,6 +34,7 @@ References
    Kernel Learning". AAAI Conference on Artificial Intelligence, 2018.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
@@ -72,7 +73,7 @@ def products(K: KernelMatrix, idx: Indices, coef: FloatArray, power: int = 1) ->
 
 
 @dataclass(frozen=True, eq=False)
-class Response:
+class Response(ABC):
     """The factor Theta*(beta) of a kernel matrix and what follows from it.
 
     Attributes
@@ -106,9 +107,9 @@ class Response:
         """The points with a coefficient."""
         return np.flatnonzero(self.beta)
 
+    @abstractmethod
     def rows(self, idx: Indices, K_rows: FloatArray) -> FloatArray:
         """Return Theta[idx]; `K_rows` is K[idx], of which columns off the support do not matter."""
-        raise NotImplementedError
 
     def compact(self) -> Self:
         """Return the response on the support and one more point, which stands for all others.
@@ -123,17 +124,17 @@ class Response:
         small = replace(self, beta=take(self.beta), decision=take(self.decision))
         return replace(small, weight=np.append(self.weight[support], 1.0))
 
+    @abstractmethod
     def diagonal(self, K_diagonal: FloatArray) -> FloatArray:
         """Return the diagonal of Theta; `K_diagonal` is that of K."""
-        raise NotImplementedError
 
     def matrix(self, K: FloatArray) -> FloatArray:
         """Return Theta as an n x n array."""
         return self.rows(np.arange(len(self.beta)), K)
 
+    @abstractmethod
     def spectrum(self, K: KernelMatrix) -> FloatArray:
         """Return the non-zero eigenvalues of Theta with its copies counted, largest first."""
-        raise NotImplementedError
 
     def rank(self, K: KernelMatrix) -> int:
         """Return the numerical rank of Theta."""
@@ -189,7 +190,7 @@ class Response:
 
 
 @dataclass(frozen=True)
-class HadamardFamily:
+class HadamardFamily(ABC):
     """A family of factors: its penalty and its response.
 
     Parameters
@@ -203,9 +204,9 @@ class HadamardFamily:
     eta: float
     weight: FloatArray
 
+    @abstractmethod
     def respond(self, K: KernelMatrix, beta: FloatArray) -> Response:
         """Return the response to beta."""
-        raise NotImplementedError
 
     def penalty_slope(self, theta: FloatArray, direction: FloatArray) -> float:
         """Return the derivative of the penalty at Theta, an n x n array, along a direction."""

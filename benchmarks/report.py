@@ -1,5 +1,6 @@
 """Timing and tables."""
 
+import json
 import platform
 import statistics
 import time
@@ -51,6 +52,19 @@ def write(name, title, *parts):
     text = "\n\n".join([f"# {title}", *parts, _machine()]) + "\n"
     (RESULTS / f"{name}.md").write_text(text)
     print(text, flush=True)
+
+
+def record(table, name, value):
+    """Keep what was measured on one set, so that a long table can be made in parts."""
+    folder = RESULTS / table
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(value, indent=1) + "\n")
+
+
+def recorded(table, names):
+    """Return {name: value} of the sets measured so far, in the order of the names."""
+    paths = {name: RESULTS / table / f"{name}.json" for name in names}
+    return {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
 
 
 def _machine():

@@ -68,8 +68,8 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
     Parameters
     ----------
     gammas : array-like, default=None
-        Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^-5 .. 2^5, which suits
-        features scaled to [0, 1].
+        Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^5 .. 2^-5, which suits
+        features scaled to [0, 1]. Among equal scores the first gamma counts, then the first C.
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
     etas : array-like, default=None
@@ -235,8 +235,8 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
     Parameters
     ----------
     gammas : array-like, default=None
-        Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^-5 .. 2^5, which suits
-        features scaled to [0, 1].
+        Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^5 .. 2^-5, which suits
+        features scaled to [0, 1]. Among equal scores the first gamma counts, then the first C.
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
     etas : array-like, default=None

@@ -23,6 +23,8 @@ from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
 
 _POWERS = 2.0 ** np.arange(-5, 6)  # the papers' grid, for C and for sigma
+# From wide to narrow: among equal scores the first counts, which is then the smoothest machine.
+_GAMMAS = 0.5 / _POWERS[::-1] ** 2
 
 
 class _KernelMachineCV(KernelSearch):
@@ -110,7 +112,7 @@ class _KernelMachineCV(KernelSearch):
             raise ValueError(f"expected gammas=None for kernel={self.kernel!r}, which has no gamma")
         if fixed:
             return [Linear() if self.kernel == "linear" else None], None
-        gammas = positive(0.5 / _POWERS**2 if self.gammas is None else self.gammas, "gammas")
+        gammas = positive(_GAMMAS if self.gammas is None else self.gammas, "gammas")
         options = {"degree": self.degree, "coef0": self.coef0}
         return [kernel_from_name(self.kernel, gamma=gamma, **options) for gamma in gammas], gammas
 
@@ -147,8 +149,8 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
     Parameters
     ----------
     gammas : array-like, default=None
-        Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^-5 .. 2^5, which suits
-        features scaled to [0, 1].
+        Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^5 .. 2^-5, which suits
+        features scaled to [0, 1]. Among equal scores the first gamma counts, then the first C.
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
     cv : int, splitter or iterable of (train, test), default=None
@@ -340,8 +342,8 @@ class KernelSVRCV(RegressorMixin, _KernelMachineCV):
     Parameters
     ----------
     gammas : array-like, default=None
-        Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^-5 .. 2^5, which suits
-        features scaled to [0, 1].
+        Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^5 .. 2^-5, which suits
+        features scaled to [0, 1]. Among equal scores the first gamma counts, then the first C.
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
     epsilon : float, default=0.1

@@ -91,8 +91,10 @@ def run(name, repetitions):
 
         plain = search_class().fit(X, y)
         note("SVM-CV", plain)
+        note("SVM-CV, mean of 10", search_class(n_average=10).fit(X, y))
         search = getattr(kernelfit, f"DANK{kind}CV")().fit(X, y)
         note("DANK-CV", search)
+        note("DANK-CV, best one", getattr(kernelfit, f"DANK{kind}CV")(n_average=1).fit(X, y))
         found["chosen"].append([plain.best_params_, search.best_params_])
         for method in ("DANK", "KNPL"):
             for rule in RULES:

@@ -27,13 +27,9 @@ def test_scores_are_those_of_grid_search(load, tau):
         part = GridSearchCV(machine.set_params(eta=eta), {"C": CS, "gamma": GAMMAS}, cv=folds)
         scores.append(split_scores(part.fit(X, y)))
     assert np.allclose(split_scores(ours), np.concatenate(scores, axis=1), atol=1e-12)
-    mean = ours.cv_results_["mean_test_score"]
-    n_plain = len(CS) * len(GAMMAS)
-    best, plain = mean.argmax(), mean[:n_plain].argmax()
-    gain = split_scores(ours)[:, best] - split_scores(ours)[:, plain]
-    chosen = best if gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(3) else plain
-    assert ours.best_index_ == chosen
-    assert ours.best_params_ == ours.cv_results_["params"][chosen]
+    best = ours.cv_results_["mean_test_score"].round(12).argmax()
+    assert ours.best_index_ == best
+    assert ours.best_params_ == ours.cv_results_["params"][best]
     assert ours.best_estimator_.get_params()["eta"] == ours.best_params_["eta"]
 
 
@@ -45,19 +41,6 @@ def test_ties_go_to_the_plain_machine():
     assert ours.best_score_ >= plain.best_score_
     if ours.best_score_ == plain.best_score_:
         assert ours.best_params_ == {**plain.best_params_, "eta": np.inf}
-
-
-def test_only_a_clear_gain_is_taken():
-    def results(gains):
-        scores = {f"split{k}_test_score": np.array([0.5, 0.5 + g]) for k, g in enumerate(gains)}
-        mean = np.array([0.5, 0.5 + np.mean(gains)])
-        ranks = np.array([2, 1])
-        params = [{"eta": np.inf}, {"eta": "1*auto"}]
-        return {**scores, "mean_test_score": mean, "rank_test_score": ranks, "params": params}
-
-    search = DANKClassifierCV()
-    assert search._best(results([0.1, 0.2, 0.1])) == 1
-    assert search._best(results([0.3, -0.2, 0.1])) == 0
 
 
 def test_regression():

@@ -222,8 +222,16 @@ class PositiveMatrixClassifier(ClassifierMixin, BasePositiveMatrixMachine):
             Two classes: positive for the second. Otherwise one value a class, the largest for the
             predicted one.
         """
-        values = self._decision_values(X)
+        return self._shape(self._decision_values(X))
+
+    def _shape(self, values):
         return values[:, 0] if len(self.classes_) == 2 else values
+
+    def _choose(self, values):
+        """Return the class indices that the tasks' values, along the last axis, decide for."""
+        if len(self.classes_) == 2:
+            return (values[:, 0] > 0).astype(np.intp)
+        return values.argmax(axis=1)
 
     def predict(self, X):
         """Predict the classes of points.
@@ -236,10 +244,7 @@ class PositiveMatrixClassifier(ClassifierMixin, BasePositiveMatrixMachine):
         -------
         ndarray of shape (n_samples,)
         """
-        values = self._decision_values(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(values[:, 0] > 0).astype(np.intp)]
-        return self.classes_[values.argmax(axis=1)]
+        return self.classes_[self._choose(self._decision_values(X))]
 
 
 class PositiveMatrixRegressor(RegressorMixin, BasePositiveMatrixMachine):

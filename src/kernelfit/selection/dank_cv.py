@@ -23,22 +23,12 @@ class _DANKSearch(_KernelMachineCV):
     def _etas(self):
         return [np.inf if np.isinf(m) else f"{m:g}*auto" for m in self._multiples()]
 
-    def _best(self, results):
-        """Return the best candidate, or the best plain one unless it is clearly worse.
-
-        Clearly means by more than two standard errors of the difference over the folds.
-        """
-        best = super()._best(results)
-        plain = np.flatnonzero([params["eta"] == np.inf for params in results["params"]])
-        if not plain.size or best in plain:
-            return best
-        rival = int(plain[results["rank_test_score"][plain].argmin()])
-        if not np.isfinite(results["mean_test_score"][rival]):
-            return best
-        names = [name for name in results if name.startswith("split")]
-        gain = np.array([results[name][best] - results[name][rival] for name in names])
-        clear = len(gain) > 1 and gain.mean() > 2.0 * gain.std(ddof=1) / np.sqrt(len(gain))
-        return best if clear else rival
+    def _distinct(self, order, params):
+        """Keep the best eta of every kernel and cost: the others give nearly the same machine."""
+        kept = {}
+        for index in order:
+            kept.setdefault((params[index].get("gamma"), params[index]["C"]), index)
+        return list(kept.values())
 
     def _multiples(self):
         etas = np.asarray(_MULTIPLES if self.etas is None else self.etas, dtype=np.float64)
@@ -60,16 +50,16 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
         (\hat\gamma, \hat C, \hat\eta) = \arg\max_{\gamma, C, \eta}\;
         \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C, \eta)
 
-    The grid contains the plain machine, which is chosen unless another one scores better by more
-    than two standard errors of the difference over the folds. New points are predicted with the
-    factor 1, in the folds and afterwards. Distances are computed once, and every machine starts
-    from the plain one of its C, which starts from that of the C before.
+    The grid contains the plain machine, which is chosen among equals. The machines of the best
+    scores are averaged. New points are predicted with the factor 1, in the folds and afterwards.
+    Distances are computed once, and every machine starts from the plain one of its C, which starts
+    from that of the C before.
 
     Parameters
     ----------
     gammas : array-like, default=None
         Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^5 .. 2^-5, which suits
-        features scaled to [0, 1]. Among equal scores the first gamma counts, then the first C.
+        features scaled to [0, 1]. Among equal scores the first C counts, then the first gamma.
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
     etas : array-like, default=None
@@ -77,6 +67,11 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
         infinity is the plain machine. None means infinity, 1 and 0.1.
     tau : float, default=0.0
         Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
+    n_average : int, default=10
+        Number of machines whose decision values are averaged: those of the best scores. With few
+        data the scores of many candidates differ by less than their error, and the mean of such
+        machines predicts better on average than one of them. Of machines that differ in eta alone
+        only the best one counts.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, stratified.
     scoring : str or callable, default=None
@@ -119,6 +114,8 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
         Its position in `cv_results_`.
     best_estimator_ : DANKClassifier
         Trained on all of the data with the chosen parameters, with its certificate.
+    estimators_ : list of DANKClassifier
+        The machines that are averaged, the best first.
     cv_results_ : dict of ndarrays
         As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
         of its path.
@@ -164,6 +161,7 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
         etas=None,
         *,
         tau=0.0,
+        n_average=10,
         cv=None,
         scoring=None,
         kernel="rbf",
@@ -184,6 +182,7 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
         self.Cs = Cs
         self.etas = etas
         self.tau = tau
+        self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
         self.kernel = kernel
@@ -227,16 +226,16 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         (\hat\gamma, \hat C, \hat\eta) = \arg\max_{\gamma, C, \eta}\;
         \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C, \eta)
 
-    The grid contains the plain machine, which is chosen unless another one scores better by more
-    than two standard errors of the difference over the folds. New points are predicted with the
-    factor 1, in the folds and afterwards. Distances are computed once, and every machine starts
-    from the plain one of its C, which starts from that of the C before.
+    The grid contains the plain machine, which is chosen among equals. The machines of the best
+    scores are averaged. New points are predicted with the factor 1, in the folds and afterwards.
+    Distances are computed once, and every machine starts from the plain one of its C, which starts
+    from that of the C before.
 
     Parameters
     ----------
     gammas : array-like, default=None
         Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^5 .. 2^-5, which suits
-        features scaled to [0, 1]. Among equal scores the first gamma counts, then the first C.
+        features scaled to [0, 1]. Among equal scores the first C counts, then the first gamma.
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
     etas : array-like, default=None
@@ -246,6 +245,11 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
+    n_average : int, default=10
+        Number of machines whose decision values are averaged: those of the best scores. With few
+        data the scores of many candidates differ by less than their error, and the mean of such
+        machines predicts better on average than one of them. Of machines that differ in eta alone
+        only the best one counts.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, not shuffled.
     scoring : str or callable, default=None
@@ -280,6 +284,8 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         Its position in `cv_results_`.
     best_estimator_ : DANKRegressor
         Trained on all of the data with the chosen parameters, with its certificate.
+    estimators_ : list of DANKRegressor
+        The machines that are averaged, the best first.
     cv_results_ : dict of ndarrays
         As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
         of its path.
@@ -321,6 +327,7 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         *,
         tau=0.0,
         epsilon=0.1,
+        n_average=10,
         cv=None,
         scoring=None,
         kernel="rbf",
@@ -338,6 +345,7 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         self.etas = etas
         self.tau = tau
         self.epsilon = epsilon
+        self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
         self.kernel = kernel

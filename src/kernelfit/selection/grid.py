@@ -206,11 +206,11 @@ def summary(scores: Array) -> dict[str, Array]:
     Returns
     -------
     dict
-        Means that are not finite rank last.
+        Means that are not finite rank last; such as differ by rounding only rank alike.
     """
     results = {f"split{k}_test_score": scores[:, k] for k in range(scores.shape[1])}
     mean = scores.mean(axis=1)
-    comparable = np.where(np.isfinite(mean), mean, -np.inf)
+    comparable = np.where(np.isfinite(mean), mean.round(12), -np.inf)
     results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=1)
     results["rank_test_score"] = rankdata(-comparable, method="min").astype(np.int32)
     return results

@@ -1,11 +1,14 @@
 """What the cross-validated estimators share: folds, choice, final training."""
 
 import warnings
+from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.selection.scoring import FoldScorer
@@ -20,8 +23,16 @@ class KernelSearch(BaseEstimator):
     ``cv_results_`` and how many solutions missed their tolerance.
     """
 
+    _parameter_constraints: ClassVar[dict] = {
+        "n_average": [Interval(Integral, 1, None, closed="left")],
+        "cv": ["cv_object"],
+        "scoring": [str, callable, None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
     def fit(self, X, y, sample_weight=None, groups=None):
-        """Search the grid and train the best machine on all of the data.
+        """Search the grid and train the best machines on all of the data.
 
         Parameters
         ----------
@@ -55,9 +66,11 @@ class KernelSearch(BaseEstimator):
         table, n_unconverged = self._search(X, y, weight, splits, scorer)
         if not np.isfinite(table["mean_test_score"]).any():
             raise ValueError("expected finite scores, got none for any candidate")
-        best = self._best(table)
-        machine.set_params(**table["params"][best])
-        machine.fit(*given, sample_weight=sample_weight)
+        chosen = self._chosen(table)
+        machines = [self._machine().set_params(**table["params"][index]) for index in chosen]
+        for machine in machines:
+            machine.fit(*given, sample_weight=sample_weight)
+        best, machine = chosen[0], machines[0]
         self._warn(table, n_unconverged)
         fitted = {
             **{name: value for name, value in vars(checked).items() if name.endswith("_in_")},
@@ -66,6 +79,7 @@ class KernelSearch(BaseEstimator):
             "best_params_": table["params"][best],
             "best_score_": float(table["mean_test_score"][best]),
             "best_estimator_": machine,
+            "estimators_": machines,
             "n_splits_": len(splits),
             "n_iter_": machine.n_iter_,
         }
@@ -77,7 +91,7 @@ class KernelSearch(BaseEstimator):
         return self
 
     def predict(self, X):
-        """Predict by the best machine.
+        """Predict by the mean decision value of the chosen machines.
 
         Parameters
         ----------
@@ -88,12 +102,24 @@ class KernelSearch(BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+        values = self._mean_values(X)
+        if not is_classifier(self):
+            return values[:, 0]
+        return self.classes_[self.best_estimator_._choose(values)]
 
-    def _best(self, table):
-        """Return the index of the chosen candidate."""
-        return int(table["rank_test_score"].argmin())
+    def _mean_values(self, X):
+        check_is_fitted(self)
+        return np.mean([machine._decision_values(X) for machine in self.estimators_], axis=0)
+
+    def _chosen(self, table):
+        """Return the indices of the candidates to train and average, the best first."""
+        order = np.argsort(table["rank_test_score"], kind="stable")
+        order = order[np.isfinite(table["mean_test_score"][order])]
+        return self._distinct(order.tolist(), table["params"])[: self.n_average]
+
+    def _distinct(self, order, params):
+        """Return the candidates that may be averaged with each other, in the same order."""
+        return order
 
     def _warn(self, table, n_unconverged):
         name = type(self).__name__

@@ -7,7 +7,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.estimators.svm import KernelSVC, KernelSVR
 from kernelfit.kernels.standard import Linear, kernel_from_name
@@ -31,10 +30,9 @@ class _KernelMachineCV(KernelSearch):
     """What the two estimators share: the search. A subclass says how a fold is trained."""
 
     _parameter_constraints: ClassVar[dict] = {
+        **KernelSearch._parameter_constraints,
         "gammas": ["array-like", None],
         "Cs": ["array-like", None],
-        "cv": ["cv_object"],
-        "scoring": [str, callable, None],
         "kernel": [
             StrOptions({"linear", "poly", "rbf", "laplacian", "precomputed"}),
             callable,
@@ -45,8 +43,6 @@ class _KernelMachineCV(KernelSearch):
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
     }
 
     _path: Any = staticmethod(solve_path)
@@ -150,9 +146,13 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
     ----------
     gammas : array-like, default=None
         Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^5 .. 2^-5, which suits
-        features scaled to [0, 1]. Among equal scores the first gamma counts, then the first C.
+        features scaled to [0, 1]. Among equal scores the first C counts, then the first gamma.
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
+    n_average : int, default=1
+        Number of machines whose decision values are averaged: those of the best scores. With few
+        data the scores of many candidates differ by less than their error, and the mean of such
+        machines predicts better on average than one of them.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, stratified.
     scoring : str or callable, default=None
@@ -196,6 +196,8 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
         Its position in `cv_results_`.
     best_estimator_ : KernelSVC
         Trained on all of the data with the chosen parameters, with its certificate.
+    estimators_ : list of KernelSVC
+        The machines that are averaged, the best first.
     cv_results_ : dict of ndarrays
         As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
         of its path.
@@ -240,6 +242,7 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
         gammas=None,
         Cs=None,
         *,
+        n_average=1,
         cv=None,
         scoring=None,
         kernel="rbf",
@@ -258,6 +261,7 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
     ):
         self.gammas = gammas
         self.Cs = Cs
+        self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
         self.kernel = kernel
@@ -275,7 +279,7 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
         self.verbose = verbose
 
     def decision_function(self, X):
-        """Return the decision values of the best machine.
+        """Return the mean decision values of the chosen machines.
 
         Parameters
         ----------
@@ -287,8 +291,8 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
         ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_problems)
             See `KernelSVC.decision_function`.
         """
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
+        values = self._mean_values(X)
+        return self.best_estimator_._shape(values)
 
     def _machine(self):
         return KernelSVC(
@@ -343,11 +347,15 @@ class KernelSVRCV(RegressorMixin, _KernelMachineCV):
     ----------
     gammas : array-like, default=None
         Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^5 .. 2^-5, which suits
-        features scaled to [0, 1]. Among equal scores the first gamma counts, then the first C.
+        features scaled to [0, 1]. Among equal scores the first C counts, then the first gamma.
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
+    n_average : int, default=1
+        Number of machines whose decision values are averaged: those of the best scores. With few
+        data the scores of many candidates differ by less than their error, and the mean of such
+        machines predicts better on average than one of them.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, not shuffled.
     scoring : str or callable, default=None
@@ -383,6 +391,8 @@ class KernelSVRCV(RegressorMixin, _KernelMachineCV):
         Its position in `cv_results_`.
     best_estimator_ : KernelSVR
         Trained on all of the data with the chosen parameters, with its certificate.
+    estimators_ : list of KernelSVR
+        The machines that are averaged, the best first.
     cv_results_ : dict of ndarrays
         As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
         of its path.
@@ -420,6 +430,7 @@ class KernelSVRCV(RegressorMixin, _KernelMachineCV):
         Cs=None,
         *,
         epsilon=0.1,
+        n_average=1,
         cv=None,
         scoring=None,
         kernel="rbf",
@@ -435,6 +446,7 @@ class KernelSVRCV(RegressorMixin, _KernelMachineCV):
         self.gammas = gammas
         self.Cs = Cs
         self.epsilon = epsilon
+        self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
         self.kernel = kernel

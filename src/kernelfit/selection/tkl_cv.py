@@ -9,7 +9,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
 from kernelfit.learners.positive_matrix import SOLVERS
@@ -25,10 +24,9 @@ class _TKLSearch(KernelSearch):
     """What the two estimators share: the search."""
 
     _parameter_constraints: ClassVar[dict] = {
+        **KernelSearch._parameter_constraints,
         "Cs": ["array-like", None],
         "deltas": ["array-like", None],
-        "cv": ["cv_object"],
-        "scoring": [str, callable, None],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "basis": [StrOptions({"x", "xz"})],
         "normalize": ["boolean"],
@@ -38,8 +36,6 @@ class _TKLSearch(KernelSearch):
         "search_tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
     }
 
     def _search(self, X, y, weight, splits, scorer):
@@ -127,6 +123,10 @@ class TKLClassifierCV(ClassifierMixin, _TKLSearch):
         Values of C to try; None means 0.1, 1, 10, 100.
     deltas : array-like, default=None
         Values of delta to try; None means 0.1, 0.5, 2.
+    n_average : int, default=1
+        Number of machines whose decision values are averaged: those of the best scores. With few
+        data the scores of many candidates differ by less than their error, and the mean of such
+        machines predicts better on average than one of them.
     cv : int, splitter or iterable of (train, test), default=2
         The folds, as in scikit-learn.
     scoring : str or callable, default=None
@@ -168,6 +168,8 @@ class TKLClassifierCV(ClassifierMixin, _TKLSearch):
         Its position in `cv_results_`.
     best_estimator_ : TKLClassifier
         Trained on all of the data with the chosen parameters, with its certificate.
+    estimators_ : list of TKLClassifier
+        The machines that are averaged, the best first.
     cv_results_ : dict of ndarrays
         As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
         of its path.
@@ -210,6 +212,7 @@ class TKLClassifierCV(ClassifierMixin, _TKLSearch):
         Cs=None,
         deltas=None,
         *,
+        n_average=1,
         cv=2,
         scoring=None,
         degree=1,
@@ -228,6 +231,7 @@ class TKLClassifierCV(ClassifierMixin, _TKLSearch):
     ):
         self.Cs = Cs
         self.deltas = deltas
+        self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
         self.degree = degree
@@ -245,7 +249,7 @@ class TKLClassifierCV(ClassifierMixin, _TKLSearch):
         self.verbose = verbose
 
     def decision_function(self, X):
-        """Return the decision values of the best machine.
+        """Return the mean decision values of the chosen machines.
 
         Parameters
         ----------
@@ -256,8 +260,7 @@ class TKLClassifierCV(ClassifierMixin, _TKLSearch):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             See `TKLClassifier.decision_function`.
         """
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
+        return self.best_estimator_._shape(self._mean_values(X))
 
     def _machine(self, **params):
         return TKLClassifier(
@@ -286,6 +289,10 @@ class TKLRegressorCV(RegressorMixin, _TKLSearch):
         Values of delta to try; None means 0.1, 0.5, 2.
     epsilons : array-like, default=None
         Values of epsilon to try; None means 0.1.
+    n_average : int, default=1
+        Number of machines whose decision values are averaged: those of the best scores. With few
+        data the scores of many candidates differ by less than their error, and the mean of such
+        machines predicts better on average than one of them.
     cv : int, splitter or iterable of (train, test), default=2
         The folds, as in scikit-learn.
     scoring : str or callable, default=None
@@ -323,6 +330,8 @@ class TKLRegressorCV(RegressorMixin, _TKLSearch):
         Its position in `cv_results_`.
     best_estimator_ : TKLRegressor
         Trained on all of the data with the chosen parameters, with its certificate.
+    estimators_ : list of TKLRegressor
+        The machines that are averaged, the best first.
     cv_results_ : dict of ndarrays
         As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
         of its path.
@@ -363,6 +372,7 @@ class TKLRegressorCV(RegressorMixin, _TKLSearch):
         deltas=None,
         epsilons=None,
         *,
+        n_average=1,
         cv=2,
         scoring=None,
         degree=1,
@@ -380,6 +390,7 @@ class TKLRegressorCV(RegressorMixin, _TKLSearch):
         self.Cs = Cs
         self.deltas = deltas
         self.epsilons = epsilons
+        self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
         self.degree = degree

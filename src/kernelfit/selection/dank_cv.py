@@ -50,10 +50,10 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
         (\hat\gamma, \hat C, \hat\eta) = \arg\max_{\gamma, C, \eta}\;
         \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C, \eta)
 
-    The grid contains the plain machine, which is chosen among equals. The machines of the best
-    scores are averaged. New points are predicted with the factor 1, in the folds and afterwards.
-    Distances are computed once, and every machine starts from the plain one of its C, which starts
-    from that of the C before.
+    The grid contains the plain machine, which is chosen among equals. The machines that the folds
+    cannot tell from the best one are averaged. New points are predicted with the factor 1, in the
+    folds and afterwards. Distances are computed once, and every machine starts from the plain one
+    of its C, which starts from that of the C before.
 
     Parameters
     ----------
@@ -68,10 +68,11 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
     tau : float, default=0.0
         Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
     n_average : int, default=10
-        Number of machines whose decision values are averaged: those of the best scores. With few
-        data the scores of many candidates differ by less than their error, and the mean of such
-        machines predicts better on average than one of them. Of machines that differ in eta alone
-        only the best one counts.
+        Largest number of machines whose decision values are averaged: the best one, and those
+        whose scores fall short of its by no more than one standard error of the difference over
+        the folds. Where the folds cannot tell machines apart, their mean predicts better than the
+        first of them more often than not. Of machines that differ in eta alone only the best one
+        counts.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, stratified.
     scoring : str or callable, default=None
@@ -226,10 +227,10 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         (\hat\gamma, \hat C, \hat\eta) = \arg\max_{\gamma, C, \eta}\;
         \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C, \eta)
 
-    The grid contains the plain machine, which is chosen among equals. The machines of the best
-    scores are averaged. New points are predicted with the factor 1, in the folds and afterwards.
-    Distances are computed once, and every machine starts from the plain one of its C, which starts
-    from that of the C before.
+    The grid contains the plain machine, which is chosen among equals. The machines that the folds
+    cannot tell from the best one are averaged. New points are predicted with the factor 1, in the
+    folds and afterwards. Distances are computed once, and every machine starts from the plain one
+    of its C, which starts from that of the C before.
 
     Parameters
     ----------
@@ -246,10 +247,11 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
     n_average : int, default=10
-        Number of machines whose decision values are averaged: those of the best scores. With few
-        data the scores of many candidates differ by less than their error, and the mean of such
-        machines predicts better on average than one of them. Of machines that differ in eta alone
-        only the best one counts.
+        Largest number of machines whose decision values are averaged: the best one, and those
+        whose scores fall short of its by no more than one standard error of the difference over
+        the folds. Where the folds cannot tell machines apart, their mean predicts better than the
+        first of them more often than not. Of machines that differ in eta alone only the best one
+        counts.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, not shuffled.
     scoring : str or callable, default=None

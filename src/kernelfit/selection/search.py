@@ -112,10 +112,19 @@ class KernelSearch(BaseEstimator):
         return np.mean([machine._decision_values(X) for machine in self.estimators_], axis=0)
 
     def _chosen(self, table):
-        """Return the indices of the candidates to train and average, the best first."""
+        """Return the indices of the candidates to train and average, the best first.
+
+        Averaged are those that the folds cannot tell from the best one: their scores fall short
+        of its by no more than one standard error of the difference.
+        """
         order = np.argsort(table["rank_test_score"], kind="stable")
-        order = order[np.isfinite(table["mean_test_score"][order])]
-        return self._distinct(order.tolist(), table["params"])[: self.n_average]
+        order = self._distinct(order.tolist(), table["params"])
+        n_folds = sum(name.startswith("split") for name in table)
+        scores = np.array([table[f"split{k}_test_score"] for k in range(n_folds)])
+        deficit = scores[:, order[:1]] - scores[:, order]
+        error = deficit.std(axis=0) / np.sqrt(max(n_folds - 1, 1))
+        alike = deficit.mean(axis=0) <= error + 1e-12
+        return [index for index, kept in zip(order, alike, strict=True) if kept][: self.n_average]
 
     def _distinct(self, order, params):
         """Return the candidates that may be averaged with each other, in the same order."""

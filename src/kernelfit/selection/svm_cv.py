@@ -150,9 +150,10 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
     n_average : int, default=1
-        Number of machines whose decision values are averaged: those of the best scores. With few
-        data the scores of many candidates differ by less than their error, and the mean of such
-        machines predicts better on average than one of them.
+        Largest number of machines whose decision values are averaged: the best one, and those
+        whose scores fall short of its by no more than one standard error of the difference over
+        the folds. Where the folds cannot tell machines apart, their mean predicts better than the
+        first of them more often than not.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, stratified.
     scoring : str or callable, default=None
@@ -353,9 +354,10 @@ class KernelSVRCV(RegressorMixin, _KernelMachineCV):
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
     n_average : int, default=1
-        Number of machines whose decision values are averaged: those of the best scores. With few
-        data the scores of many candidates differ by less than their error, and the mean of such
-        machines predicts better on average than one of them.
+        Largest number of machines whose decision values are averaged: the best one, and those
+        whose scores fall short of its by no more than one standard error of the difference over
+        the folds. Where the folds cannot tell machines apart, their mean predicts better than the
+        first of them more often than not.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, not shuffled.
     scoring : str or callable, default=None

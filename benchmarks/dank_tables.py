@@ -91,7 +91,7 @@ def measure(name, X, y, model):
 
 
 def run(name, repetitions):
-    """Record train and test scores of every method, ranks and ranges of F, and the largest gap."""
+    """Record the chosen parameters, train and test scores of every method, ranks and ranges of F, and the largest gap."""
     kind = "Regressor" if name in REGRESSION else "Classifier"
     search_class = kernelfit.KernelSVRCV if name in REGRESSION else kernelfit.KernelSVCCV
     found = {"scores": {}, "shapes": [], "gap": 0.0, "chosen": []}
@@ -104,9 +104,10 @@ def run(name, repetitions):
         plain = search_class().fit(X, y)
         note("SVM-CV", plain)
         note("SVM-CV, averaged", search_class(n_average=10).fit(X, y))
-        search = getattr(kernelfit, f"DANK{kind}CV")().fit(X, y)
+        dank_class = getattr(kernelfit, f"DANK{kind}CV")
+        search = dank_class().fit(X, y)
         note("DANK-CV", search)
-        note("DANK-CV, best one", getattr(kernelfit, f"DANK{kind}CV")(n_average=1).fit(X, y))
+        note("DANK-CV, averaged", dank_class(n_average=10).fit(X, y))
         found["chosen"].append([plain.best_params_, search.best_params_])
         for method in ("DANK", "KNPL"):
             for rule in RULES:

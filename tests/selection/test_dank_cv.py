@@ -27,9 +27,13 @@ def test_scores_are_those_of_grid_search(load, tau):
         part = GridSearchCV(machine.set_params(eta=eta), {"C": CS, "gamma": GAMMAS}, cv=folds)
         scores.append(split_scores(part.fit(X, y)))
     assert np.allclose(split_scores(ours), np.concatenate(scores, axis=1), atol=1e-12)
-    best = ours.cv_results_["mean_test_score"].round(12).argmax()
-    assert ours.best_index_ == best
-    assert ours.best_params_ == ours.cv_results_["params"][best]
+    mean = ours.cv_results_["mean_test_score"].round(12)
+    n_plain = len(CS) * len(GAMMAS)
+    best, plain = mean.argmax(), mean[:n_plain].argmax()
+    gain = split_scores(ours)[:, best] - split_scores(ours)[:, plain]
+    chosen = best if gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(3) else plain
+    assert ours.best_index_ == chosen
+    assert ours.best_params_ == ours.cv_results_["params"][chosen]
     assert ours.best_estimator_.get_params()["eta"] == ours.best_params_["eta"]
 
 
@@ -41,6 +45,38 @@ def test_ties_go_to_the_plain_machine():
     assert ours.best_score_ >= plain.best_score_
     if ours.best_score_ == plain.best_score_:
         assert ours.best_params_ == {**plain.best_params_, "eta": np.inf}
+
+
+def results(gains):
+    """Return the table of a plain machine and of one with a factor, which gains so much."""
+    scores = {f"split{k}_test_score": np.array([0.5, 0.5 + g]) for k, g in enumerate(gains)}
+    mean = np.array([0.5, 0.5 + np.mean(gains)])
+    ranks = np.argsort(np.argsort(-mean)) + 1
+    params = [{"C": 1.0, "eta": np.inf}, {"C": 1.0, "eta": "1*auto"}]
+    return {**scores, "mean_test_score": mean, "rank_test_score": ranks, "params": params}
+
+
+@pytest.mark.parametrize(
+    ("gains", "chosen"),
+    [
+        ([0.1, 0.2, 0.1], 1),
+        ([0.1, 0.1], 1),
+        ([0.3, -0.2, 0.1], 0),
+        ([0.1], 0),  # one fold says nothing about errors
+        ([-0.1, -0.1], 0),
+    ],
+)
+def test_only_a_clear_gain_is_taken(gains, chosen):
+    assert DANKClassifierCV()._chosen(results(gains)) == [chosen]
+
+
+def test_machines_that_differ_in_eta_alone_count_once():
+    table = results([0.1, 0.2, 0.1])
+    assert DANKClassifierCV(n_average=10)._ranked(table) == [1]
+    table["params"][0]["eta"] = "10*auto"  # without a plain machine both are ranked, one counts
+    assert DANKClassifierCV(n_average=10)._ranked(table) == [1]
+    table["params"][0]["C"] = 2.0
+    assert DANKClassifierCV(n_average=10)._ranked(table) == [1, 0]
 
 
 def test_regression():

@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import Interval
 
 from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
 from kernelfit.learners.dank_path import solve_dank_path
+from kernelfit.selection.search import difference
 from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV, _KernelMachineCV
 
 _MULTIPLES = (np.inf, 1.0, 0.1)
@@ -23,12 +24,22 @@ class _DANKSearch(_KernelMachineCV):
     def _etas(self):
         return [np.inf if np.isinf(m) else f"{m:g}*auto" for m in self._multiples()]
 
-    def _distinct(self, order, params):
-        """Keep the best eta of every kernel and cost: the others give nearly the same machine."""
-        kept = {}
+    def _ranked(self, table):
+        """Rank the machines with the best eta of every kernel and cost, or the plain ones alone.
+
+        The latter where the grid has some and the best of them is not clearly worse: by more than
+        two standard errors of the difference over the folds.
+        """
+        order, params = super()._ranked(table), table["params"]
+        plain = [index for index in order if params[index]["eta"] == np.inf]
+        if plain and np.isfinite(table["mean_test_score"][plain[0]]):
+            gain, error = difference(table, order[0], plain[:1])
+            if "split1_test_score" not in table or gain[0] <= 2.0 * error[0]:  # one fold: no error
+                return plain
+        best: dict[tuple, int] = {}  # machines that differ in eta alone are nearly the same
         for index in order:
-            kept.setdefault((params[index].get("gamma"), params[index]["C"]), index)
-        return list(kept.values())
+            best.setdefault((params[index].get("gamma"), params[index]["C"]), index)
+        return list(best.values())
 
     def _multiples(self):
         etas = np.asarray(_MULTIPLES if self.etas is None else self.etas, dtype=np.float64)
@@ -50,10 +61,10 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
         (\hat\gamma, \hat C, \hat\eta) = \arg\max_{\gamma, C, \eta}\;
         \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C, \eta)
 
-    The grid contains the plain machine, which is chosen among equals. The machines that the folds
-    cannot tell from the best one are averaged. New points are predicted with the factor 1, in the
-    folds and afterwards. Distances are computed once, and every machine starts from the plain one
-    of its C, which starts from that of the C before.
+    The grid contains the plain machine. The others are chosen only where the best of them scores
+    better by more than two standard errors of the difference over the folds. New points are
+    predicted with the factor 1, in the folds and afterwards. Distances are computed once, and every
+    machine starts from the plain one of its C, which starts from that of the C before.
 
     Parameters
     ----------
@@ -67,12 +78,11 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
         infinity is the plain machine. None means infinity, 1 and 0.1.
     tau : float, default=0.0
         Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
-    n_average : int, default=10
+    n_average : int, default=1
         Largest number of machines whose decision values are averaged: the best one, and those
         whose scores fall short of its by no more than one standard error of the difference over
         the folds. Where the folds cannot tell machines apart, their mean predicts better than the
-        first of them more often than not. Of machines that differ in eta alone only the best one
-        counts.
+        first of them more often than not.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, stratified.
     scoring : str or callable, default=None
@@ -162,7 +172,7 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
         etas=None,
         *,
         tau=0.0,
-        n_average=10,
+        n_average=1,
         cv=None,
         scoring=None,
         kernel="rbf",
@@ -227,10 +237,10 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         (\hat\gamma, \hat C, \hat\eta) = \arg\max_{\gamma, C, \eta}\;
         \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C, \eta)
 
-    The grid contains the plain machine, which is chosen among equals. The machines that the folds
-    cannot tell from the best one are averaged. New points are predicted with the factor 1, in the
-    folds and afterwards. Distances are computed once, and every machine starts from the plain one
-    of its C, which starts from that of the C before.
+    The grid contains the plain machine. The others are chosen only where the best of them scores
+    better by more than two standard errors of the difference over the folds. New points are
+    predicted with the factor 1, in the folds and afterwards. Distances are computed once, and every
+    machine starts from the plain one of its C, which starts from that of the C before.
 
     Parameters
     ----------
@@ -246,12 +256,11 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
-    n_average : int, default=10
+    n_average : int, default=1
         Largest number of machines whose decision values are averaged: the best one, and those
         whose scores fall short of its by no more than one standard error of the difference over
         the folds. Where the folds cannot tell machines apart, their mean predicts better than the
-        first of them more often than not. Of machines that differ in eta alone only the best one
-        counts.
+        first of them more often than not.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, not shuffled.
     scoring : str or callable, default=None
@@ -329,7 +338,7 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         *,
         tau=0.0,
         epsilon=0.1,
-        n_average=10,
+        n_average=1,
         cv=None,
         scoring=None,
         kernel="rbf",

@@ -117,18 +117,14 @@ class KernelSearch(BaseEstimator):
         Averaged are those that the folds cannot tell from the best one: their scores fall short
         of its by no more than one standard error of the difference.
         """
-        order = np.argsort(table["rank_test_score"], kind="stable")
-        order = self._distinct(order.tolist(), table["params"])
-        n_folds = sum(name.startswith("split") for name in table)
-        scores = np.array([table[f"split{k}_test_score"] for k in range(n_folds)])
-        deficit = scores[:, order[:1]] - scores[:, order]
-        error = deficit.std(axis=0) / np.sqrt(max(n_folds - 1, 1))
-        alike = deficit.mean(axis=0) <= error + 1e-12
-        return [index for index, kept in zip(order, alike, strict=True) if kept][: self.n_average]
+        order = self._ranked(table)
+        shortfall, error = difference(table, order[0], order)
+        alike = np.flatnonzero(shortfall <= error + 1e-12)
+        return [order[k] for k in alike[: self.n_average]]
 
-    def _distinct(self, order, params):
-        """Return the candidates that may be averaged with each other, in the same order."""
-        return order
+    def _ranked(self, table):
+        """Return the indices of the candidates that may be chosen, the best first."""
+        return np.argsort(table["rank_test_score"], kind="stable").tolist()
 
     def _warn(self, table, n_unconverged):
         name = type(self).__name__
@@ -155,6 +151,16 @@ def _rows(number, fold, weight):
                 f"expected rows of positive weight in the {name} part of fold {number}"
             )
     return parts
+
+
+def difference(table, first, others):
+    """Return by how much the score of one candidate exceeds that of others, and standard errors.
+
+    Both are over the folds of a table ``cv_results_``; with one fold the errors are 0.
+    """
+    folds = [values for name, values in table.items() if name.startswith("split")]
+    gains = np.array([scores[first] - scores[others] for scores in folds])
+    return gains.mean(axis=0), gains.std(axis=0) / np.sqrt(max(len(folds) - 1, 1))
 
 
 def positive(values, name):

@@ -91,7 +91,7 @@ def measure(name, X, y, model):
 
 
 def run(name, repetitions):
-    """Record the chosen parameters, train and test scores of every method, ranks and ranges of F, and the largest gap."""
+    """Record scores of every method, choices, ranks and ranges of F, and the largest gap."""
     kind = "Regressor" if name in REGRESSION else "Classifier"
     search_class = kernelfit.KernelSVRCV if name in REGRESSION else kernelfit.KernelSVCCV
     found = {"scores": {}, "shapes": [], "gap": 0.0, "chosen": []}

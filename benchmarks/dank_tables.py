@@ -101,13 +101,11 @@ def run(name, repetitions):
             pair = measure(name, X, y, model), measure(name, X_test, y_test, model)
             found["scores"].setdefault(method, []).append(pair)
 
-        plain = search_class().fit(X, y)
-        note("SVM-CV", plain)
-        note("SVM-CV, averaged", search_class(n_average=10).fit(X, y))
-        dank_class = getattr(kernelfit, f"DANK{kind}CV")
-        search = dank_class().fit(X, y)
-        note("DANK-CV", search)
-        note("DANK-CV, averaged", dank_class(n_average=10).fit(X, y))
+        plain = search_class(n_average=10).fit(X, y)
+        search = getattr(kernelfit, f"DANK{kind}CV")(n_average=10).fit(X, y)
+        for method, model in (("SVM-CV", plain), ("DANK-CV", search)):
+            note(method, model.best_estimator_)
+            note(f"{method}, averaged", model)
         found["chosen"].append([plain.best_params_, search.best_params_])
         for method in ("DANK", "KNPL"):
             for rule in RULES:

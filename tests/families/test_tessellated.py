@@ -58,14 +58,14 @@ def test_responses_are_the_integrals_of_the_definition(variables, degree, n):
     W = 0.5 * (W + W.transpose(0, 2, 1))
     response = family.response(beta)
     expected = np.einsum("i,iab->ab", weight, W)
-    assert_allclose(response.matrix(weight), expected, rtol=0, atol=1e-12 * scale)
+    assert_allclose(response.form(weight).entries, expected, rtol=0, atol=1e-12 * scale)
     left, right = rng.standard_normal((basis.size, 2)), rng.standard_normal((basis.size, 3))
     expected = np.einsum("iab,ak,bl->ikl", W, left, right)
     atol = 1e-12 * abs(expected).max()
     assert_allclose(response.contract(left, right), expected, rtol=0, atol=atol)
     mixed = response.mix(family.response(weight), 0.3)
-    expected = family.response(0.7 * beta + 0.3 * weight).matrix(beta)
-    assert_allclose(mixed.matrix(beta), expected, rtol=0, atol=1e-12 * scale)
+    expected = family.response(0.7 * beta + 0.3 * weight).form(beta).entries
+    assert_allclose(mixed.form(beta).entries, expected, rtol=0, atol=1e-12 * scale)
 
 
 @pytest.mark.parametrize("variables, degree", [("x", 0), ("x", 2), ("xz", 1), ("xz", 2)])

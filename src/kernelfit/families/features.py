@@ -16,6 +16,9 @@ import numpy as np
 
 from kernelfit.kernels.monomials import Array, IntArray, exponents, monomials, ordered_product
 from kernelfit.kernels.tessellated import fill_constant
+from kernelfit.linalg.symmetric import LowRankMatrix
+
+_MAX_ORDERED = 64  # columns up to which sums have a fixed order; beyond, a BLAS is far faster
 
 
 class FeatureMap(Protocol):
@@ -106,15 +109,29 @@ class FeatureBasis:
         """The order n_P of the matrix P."""
         return self.feature_map.size(self.n)
 
-    def functions(self, X: Array, U: Array) -> FeatureFunctions:
-        """Return the functions of a factor U, of shape (n_P, r), at some points."""
-        return FeatureFunctions(ordered_product(self._features(X), np.ascontiguousarray(U)))
+    def functions(self, X: Array, U: Array | float) -> FeatureFunctions:
+        """Return the functions of a factor at some points.
+
+        The factor has the shape (n_P, r), or is a number and stands for that multiple of the
+        identity.
+        """
+        Z = self._features(X)
+        if isinstance(U, float):
+            return FeatureFunctions(U * Z)
+        return FeatureFunctions(ordered_product(Z, np.ascontiguousarray(U)))
 
     def fill(
         self, rows: FeatureFunctions, columns: FeatureFunctions, start: int, out: Array
     ) -> None:
-        """Write the kernel between points, from the column `start` on, into out."""
+        """Write the kernel between points, from the column `start` on, into out.
+
+        For a factor of few columns, as a learned one is, an entry depends on its two points alone,
+        bit for bit.
+        """
         F, FT = rows.F, columns.columns
+        if F.shape[1] > _MAX_ORDERED:
+            out[:, start:] = F @ FT[:, start:]
+            return
         none, noneT = np.empty((len(F), 0)), np.empty((0, FT.shape[1]))
         # Halves are exact: 1/2 f(x) f(y) + f(x) 1/2 f(y) is the rounded product.
         fill_constant(none, none, 0.5 * F, F, noneT, noneT, 0.5 * FT, FT, start, out)
@@ -145,10 +162,15 @@ class FeatureResponse:
     Z: Array
     total: Array
 
-    def matrix(self, weight: Array) -> Array:
+    def form(self, weight: Array) -> LowRankMatrix:
         """Return sum_i weight_i W_i, which is D(beta) = t t' for weight = beta."""
-        W = np.outer(weight @ self.Z, self.total)
-        return 0.5 * (W + W.T)
+        return LowRankMatrix((weight @ self.Z)[:, None], self.total[:, None])
+
+    def decision(self, U: Array | float) -> Array:
+        """Return <W_i, U U'> at every point; a number is that multiple of the identity."""
+        if isinstance(U, float):
+            return np.asarray(U**2 * (self.Z @ self.total))
+        return np.asarray((self.Z @ U) @ (self.total @ U))
 
     def mix(self, other: "FeatureResponse", t: float) -> "FeatureResponse":
         """Return the response to (1 - t) beta + t other_beta."""

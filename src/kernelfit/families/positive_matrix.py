@@ -128,9 +128,9 @@ class PositiveMatrixFamily:
         """Return the family on some of the points."""
         return PositiveMatrixFamily(self.basis, self.X[rows], self.scale)
 
-    def functions(self, U: Array) -> Any:
+    def functions(self, U: Array | float) -> Any:
         """Return the functions of a factor at the points, from which the basis fills rows."""
-        return self.basis.functions(self.X, np.sqrt(self.scale) * U)
+        return self.basis.functions(self.X, float(np.sqrt(self.scale)) * U)
 
     def gram(self, U: Array, out: Array | None = None) -> Array:
         """Return the Gram matrix of a factor U of shape (n_P, r), float64 or as `out` is."""
@@ -145,7 +145,7 @@ class PositiveMatrixFamily:
     def response_matrix(self, beta: Array) -> Array:
         """Return D(beta), with <D(beta), P> = beta'K_P beta (Eq. (10) of [1]_)."""
         support = np.flatnonzero(beta)
-        return self.response(beta, support).matrix(beta[support])
+        return self.response(beta, support).form(beta[support]).entries
 
 
 def symmetric_gram(

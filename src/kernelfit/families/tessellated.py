@@ -23,6 +23,7 @@ References
    learning", Journal of Machine Learning Research 25 (2024).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -35,6 +36,7 @@ from kernelfit.kernels.tessellated import (
     fill_quadratic,
     moment_rows,
 )
+from kernelfit.linalg.symmetric import DenseMatrix
 
 _MOMENT_BYTES = 2**21  # of moments held at a time: they stay near the processor
 
@@ -169,19 +171,21 @@ class TessellatedBasis:
         """Return the points of the box closest to those given."""
         return np.ascontiguousarray(np.clip(X, -self.delta, self.upper))
 
-    def functions(self, X: Array, U: Array) -> BoxFunctions:
+    def functions(self, X: Array, U: Array | float) -> BoxFunctions:
         """Return the functions of a factor at some points.
 
         Parameters
         ----------
         X : ndarray of shape (m, n)
-        U : ndarray of shape (n_P, r)
+        U : ndarray of shape (n_P, r) or float
+            A number is that multiple of the identity.
 
         Returns
         -------
         BoxFunctions
         """
         X = self.clip(X)
+        U = U * np.eye(self.size) if isinstance(U, float) else U
         m, r, n_z = len(X), U.shape[1], len(self._z_powers)
         q = len(self._monomials)
         delta, gamma = self._monomials.T
@@ -359,7 +363,7 @@ class BoxResponse:
     second: Array
     total: Array
 
-    def matrix(self, weight: Array) -> Array:
+    def form(self, weight: Array) -> DenseMatrix:
         """Return sum_i weight_i W_i, which is D(beta) for weight = beta.
 
         Parameters
@@ -368,7 +372,7 @@ class BoxResponse:
 
         Returns
         -------
-        ndarray of shape (n_P, n_P)
+        DenseMatrix of order n_P
         """
         basis = self.basis
         delta, gamma = basis._monomials.T
@@ -381,7 +385,7 @@ class BoxResponse:
         second = own[delta, None] * self.second[delta, zeta]
         box = np.outer(own[delta], self.total[delta]) * basis._box_moments[zeta]
         W = np.block([[both, first - both], [second - both, box - first - second + both]])
-        return np.asarray(0.5 * (W + W.T))
+        return DenseMatrix(0.5 * (W + W.T))
 
     def mix(self, other: "BoxResponse", t: float) -> "BoxResponse":
         """Return the response to (1 - t) beta + t other_beta."""
@@ -404,22 +408,51 @@ class BoxResponse:
         -------
         ndarray of shape (m, a, b)
         """
+        a, b = left.shape[1], right.shape[1]
+        out = np.empty((len(self.Z), a, b))
+        for part, mine, other in self._polynomials(np.hstack([left, right])):
+            half = np.swapaxes(mine[:, :, :a], 1, 2) @ other[:, :, a:]
+            half += np.swapaxes(other[:, :, :a], 1, 2) @ mine[:, :, a:]
+            out[part] = 0.5 * half
+        return out
+
+    def decision(self, U: Array | float) -> Array:
+        """Return <W_i, U U'> at every point.
+
+        Parameters
+        ----------
+        U : ndarray of shape (n_P, r) or float
+            A number is that multiple of the identity.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        U = U * np.eye(self.basis.size) if isinstance(U, float) else U
+        out = np.empty(len(self.Z))
+        for part, mine, other in self._polynomials(U):
+            out[part] = np.einsum("izr,izr->i", mine, other)
+        return out
+
+    def _polynomials(self, sides: Array) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield, for parts of the points, two factors of sides'W_i sides, of shape (:, 2 n_z, r).
+
+        They are contracted over their second axis; the product is W_i before it is made symmetric.
+        """
         basis = self.basis
         q, n_z = len(basis._monomials), len(basis._z_powers)
         delta, gamma = basis._monomials.T
         table, place = basis._moments[2][:, gamma], basis._pair_moments[1]
-        m, a, b = len(self.Z), left.shape[1], right.shape[1]
-        sides = np.hstack([left, right])
+        m, r = len(self.Z), sides.shape[1]
         # The first point's polynomials in x for every gamma, above the point and elsewhere.
-        coefficients = np.zeros((len(basis._x_powers), 2, n_z, a + b))
+        coefficients = np.zeros((len(basis._x_powers), 2, n_z, r))
         coefficients[delta, 0, gamma] = sides[:q]
         coefficients[delta, 1, gamma] = sides[q:]
-        own = (self.Z @ coefficients.reshape(len(coefficients), -1)).reshape(m, 2, n_z, a + b)
+        own = (self.Z @ coefficients.reshape(len(coefficients), -1)).reshape(m, 2, n_z, r)
         second = self.second[delta, table]
         box = self.total[delta] * basis._box_moments[table]
         above, elsewhere = sides[:q], sides[q:]
-        out = np.empty((m, a, b))
-        size = max(1, _MOMENT_BYTES // (8 * n_z * max(q, 2 * (a + b))))
+        size = max(1, _MOMENT_BYTES // (8 * n_z * max(q, 2 * r)))
         for start in range(0, m, size):
             part = slice(start, start + size)
             both = self.both[part][:, place]
@@ -434,8 +467,4 @@ class BoxResponse:
                 axis=1,
             )
             mine = own[part].reshape(len(both), 2 * n_z, -1)
-            other = other.reshape(len(both), 2 * n_z, -1)
-            half = np.swapaxes(mine[:, :, :a], 1, 2) @ other[:, :, a:]
-            half += np.swapaxes(other[:, :, :a], 1, 2) @ mine[:, :, a:]
-            out[part] = 0.5 * half
-        return out
+            yield part, mine, other.reshape(len(both), 2 * n_z, -1)

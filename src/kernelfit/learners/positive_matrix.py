@@ -8,6 +8,8 @@ r"""Kernel learning over positive matrices: the family joined to support vector 
 over one task, or over the tasks of a multiclass problem that share one kernel.
 """
 
+import functools
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +18,7 @@ import numpy as np
 
 from kernelfit.families.positive_matrix import PositiveMatrixFamily, diagonal, symmetric_gram
 from kernelfit.kernels.monomials import Array, IntArray
+from kernelfit.linalg.symmetric import DenseMatrix, LowRankMatrix
 from kernelfit.solvers.certificate import duality_gap
 from kernelfit.solvers.frank_wolfe import frank_wolfe
 from kernelfit.solvers.fully_corrective import fully_corrective
@@ -42,10 +45,14 @@ class TaskResponse:
 
     parts: tuple[Any, ...]  # BoxResponse or FeatureResponse, all of one kind
 
-    def matrix(self, weight: Array) -> Array:
+    def form(self, weight: Array) -> DenseMatrix | LowRankMatrix:
         """Return the sum over tasks and points of weight_i W_i."""
-        matrices = [part.matrix(w) for part, w in zip(self.parts, weight, strict=True)]
-        return np.asarray(np.sum(matrices, axis=0))
+        first, *others = (part.form(w) for part, w in zip(self.parts, weight, strict=True))
+        return functools.reduce(operator.add, others, first)
+
+    def decision(self, U: Array | float) -> Array:
+        """Return <W_i, U U'>, of shape (n_tasks, m)."""
+        return np.stack([part.decision(U) for part in self.parts])
 
     def contract(self, left: Array, right: Array) -> Array:
         """Return left'W_i right, of shape (n_tasks, m, a, b)."""
@@ -99,7 +106,7 @@ class KernelMachines:
 
     def train(
         self,
-        U: Array,
+        U: Array | float,
         start: Array | None,
         tol: float,
         *,

@@ -22,6 +22,7 @@ from kernelfit.solvers.saddle import (
     Progress,
     SaddleProblem,
     SaddleResult,
+    SymmetricMatrix,
     assess,
     factor,
     initial_pair,
@@ -57,34 +58,32 @@ def frank_wolfe(
     -------
     SaddleResult
     """
-    beta, response, P = initial_pair(problem, start, min(1e-3, 0.1 * tol))
-    progress = Progress(tol, callback, assess(problem, beta, factor(P), response))
+    n = problem.size
+    beta, response, U = initial_pair(problem, start, min(1e-3, 0.1 * tol))
+    progress = Progress(tol, callback, assess(problem, beta, U, response))
     if progress.finished:
         return progress.result()
 
-    def visit(P: Array) -> Array:
-        """Train with P, note the certificate and return D."""
+    def visit(U: Array) -> SymmetricMatrix:
+        """Train with P = U U', note the certificate and return D."""
         nonlocal beta
-        U = factor(P)
         beta = problem.train(U, beta, min(1e-3, max(0.1 * progress.relative_gap, 0.01 * tol)))
         assessment = assess(problem, beta, U, problem.respond(beta))
         progress.add(assessment)
         return assessment.D
 
     if start is None:  # the first atom is the best response to the first dual solutions
-        v = np.linalg.eigh(P)[1][:, -1]
-        P = problem.size * np.outer(v, v)
-    D = visit(P)
+        U = U[:, :1] * np.sqrt(n / np.sum(U[:, 0] ** 2))
+    D = visit(U)
     while not progress.finished and len(progress.history) < max_iter:
-        v = np.linalg.eigh(D)[1][:, -1]
-        towards = problem.size * np.outer(v, v) - P
-        slope = first = -0.5 * float(np.sum(D * towards))
+        atom = np.sqrt(n) * D.leading(1)[1]
+        first = _slope(D, U, atom)
         if first >= 0.0:
             break
         low, high, low_slope, high_slope, t = 0.0, 1.0, first, np.nan, 0.5
         for trial in range(_TRIALS):
-            D = visit(P + t * towards)
-            slope = -0.5 * float(np.sum(D * towards))
+            D = visit(_mixture(U, atom, t))
+            slope = _slope(D, U, atom)
             small = abs(slope) <= _SLOPE * abs(first) or (t == 1.0 and slope < 0.0)
             if small or progress.finished or len(progress.history) >= max_iter:
                 break
@@ -98,5 +97,18 @@ def frank_wolfe(
                 t = 0.5 * (low + high)
             else:
                 t = low - low_slope * (high - low) / (high_slope - low_slope)
-        P = P + t * towards
+        U = _mixture(U, atom, t)
     return progress.result()
+
+
+def _slope(D: SymmetricMatrix, U: Array, atom: Array) -> float:
+    """Return the derivative of the value towards the atom, -1/2 <D, n v v' - P>."""
+    return -0.5 * float(np.trace(D.restrict(atom)) - np.trace(D.restrict(U)))
+
+
+def _mixture(U: Array, atom: Array, t: float) -> Array:
+    """Return a factor of (1 - t) P + t n v v'."""
+    vectors, roots, _ = np.linalg.svd(
+        np.hstack([np.sqrt(1.0 - t) * U, np.sqrt(t) * atom]), full_matrices=False
+    )
+    return factor(roots**2, vectors)

@@ -43,5 +43,7 @@ def test_any_feature_map_is_a_family():
     expected = np.einsum("iab,ak,bl->ikl", W, left, right)
     assert_allclose(response.contract(left, right), expected, atol=1e-12)
     mixed = response.mix(family.response(weight), 0.4).form(beta).entries
-    assert_allclose(mixed, family.response(0.6 * beta + 0.4 * weight).form(beta).entries, atol=1e-12)
+    assert_allclose(
+        mixed, family.response(0.6 * beta + 0.4 * weight).form(beta).entries, atol=1e-12
+    )
     assert_allclose(family.basis.identity_diagonal(X), (Z**2).sum(axis=1), rtol=1e-14)

@@ -14,10 +14,18 @@ from typing import Protocol
 
 import numpy as np
 
-from kernelfit.kernels.monomials import Array, IntArray, exponents, monomials, ordered_product
+from kernelfit.kernels.monomials import (
+    Array,
+    IntArray,
+    count,
+    exponents,
+    monomials,
+    ordered_product,
+)
 from kernelfit.kernels.tessellated import fill_constant
 from kernelfit.linalg.symmetric import LowRankMatrix
 
+_MAX_MONOMIAL = 1e100  # products of two, with their coefficients, are finite
 _MAX_ORDERED = 64  # columns up to which sums have a fixed order; beyond, a BLAS is far faster
 
 
@@ -62,11 +70,12 @@ class Monomials:
 
     def size(self, n_features: int) -> int:
         """Return the number of monomials."""
-        return len(exponents(n_features, self.degree))
+        return count(n_features, self.degree)
 
     def features(self, X: Array) -> Array:
-        """Return the monomials of the rows of X."""
-        return monomials(X, exponents(X.shape[1], self.degree))
+        """Return the monomials of the rows of X; far points are moved to where all are finite."""
+        bound = _MAX_MONOMIAL ** (1.0 / max(self.degree, 1))
+        return monomials(np.clip(X, -bound, bound), exponents(X.shape[1], self.degree))
 
 
 @dataclass(frozen=True)
@@ -144,8 +153,24 @@ class FeatureBasis:
         """Return how the decision values at the rows depend on P, for the dual solution beta."""
         return FeatureResponse(self._features(rows), beta @ self._features(X))
 
+    def memory(self, m: int) -> int:
+        """Return about how many bytes training on m points needs besides K and P."""
+        return 8 * 3 * m * self.size
+
     def _features(self, X: Array) -> Array:
-        return np.ascontiguousarray(self.feature_map.features(X), dtype=np.float64)
+        Z = np.asarray(self.feature_map.features(X))
+        if Z.shape != (len(X), self.size) or Z.dtype.kind not in "biuf":
+            raise ValueError(
+                f"expected feature_map.features(X) to return numbers of shape {len(X), self.size} "
+                f"for X of shape {X.shape} and feature_map.size({self.n}) = {self.size}, "
+                f"got {Z.dtype} of shape {Z.shape}"
+            )
+        if not np.isfinite(Z).all():
+            raise ValueError(
+                "expected feature_map.features(X) to return finite numbers, got nan or infinity "
+                f"for points between {X.min():.3g} and {X.max():.3g}"
+            )
+        return np.ascontiguousarray(Z, dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -41,28 +41,37 @@ class UnitScaling:
         The features that vary.
     low, high : ndarray of shape (len(kept),)
         Their bounds.
+    n_features : int
+        The number of features, those left out included.
     """
 
     kept: IntArray
     low: Array
     high: Array
+    n_features: int
 
     @classmethod
     def fit(cls, X: Array) -> "UnitScaling":
         """Return the scaling by the smallest and largest values in X."""
         low, high = X.min(axis=0), X.max(axis=0)
         kept = np.flatnonzero(low < high)
-        return cls(kept, low[kept], high[kept])
+        return cls(kept, low[kept], high[kept], X.shape[1])
 
     def __call__(self, X: Array) -> Array:
         """Return the scaled features; values beyond the bounds leave [0, 1]."""
-        X = np.asarray(X, dtype=np.float64)[:, self.kept]
+        X = np.asarray(X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(
+                f"expected points of {self.n_features} features as in training, "
+                f"got an array of shape {X.shape}"
+            )
+        X = X[:, self.kept]
         with np.errstate(over="ignore"):
             width = self.high - self.low
-        # Halves keep the difference of the largest numbers finite.
-        half = np.where(np.isfinite(width), 1.0, 0.5)
-        low, high = half * self.low, half * self.high
-        return np.ascontiguousarray((half * X - low) / (high - low))
+            # Halves keep the difference of the largest numbers finite.
+            half = np.where(np.isfinite(width), 1.0, 0.5)
+            low, high = half * self.low, half * self.high
+            return np.ascontiguousarray((half * X - low) / (high - low))
 
 
 @dataclass(frozen=True)

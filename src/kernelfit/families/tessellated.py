@@ -29,7 +29,14 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelfit.kernels.monomials import Array, IntArray, exponents, monomials, ordered_product
+from kernelfit.kernels.monomials import (
+    Array,
+    IntArray,
+    count,
+    exponents,
+    monomials,
+    ordered_product,
+)
 from kernelfit.kernels.tessellated import (
     fill_constant,
     fill_linear,
@@ -128,7 +135,16 @@ class TessellatedBasis:
     @property
     def size(self) -> int:
         """The order n_P of the matrix P."""
-        return 2 * len(self._monomials)
+        return 2 * count(self.n if self.variables == "x" else 2 * self.n, self.degree)
+
+    def memory(self, m: int) -> int:
+        """Return about how many bytes training on m points needs besides K and P."""
+        degrees = range(self.z_degree + 1)
+        # The rows of a BoxResponse, two of which are mixed into a third.
+        members = [count(self.n, e) - count(self.n, e - 1) for e in degrees]
+        members = members if self.z_degree else [count(self.n, self.degree)]
+        both = sum(k * count(self.n, 2 * self.z_degree - e) for e, k in enumerate(members))
+        return 8 * 3 * m * both
 
     @property
     def z_degree(self) -> int:
@@ -261,12 +277,12 @@ class TessellatedBasis:
         # Without z there is one moment, and one group will do.
         for e in range(self.z_degree + 1):
             members = np.flatnonzero((x_degree == e) | (top == 0))
-            count = int(np.count_nonzero(degrees <= top - e))
-            groups.append((count, members))
+            needed = int(np.count_nonzero(degrees <= top - e))
+            groups.append((needed, members))
             columns = np.flatnonzero(np.isin(delta, members))
             rank = np.searchsorted(members, delta[columns])
             place[:, columns] = start + table[:, gamma[columns]] * len(members) + rank
-            start += count * len(members)
+            start += needed * len(members)
         return groups, place
 
     def response(self, rows: Array, X: Array, beta: Array) -> "BoxResponse":
@@ -289,7 +305,7 @@ class TessellatedBasis:
         tails = self._tails(rows)
         XT, tailsT = np.ascontiguousarray(X.T), np.ascontiguousarray(self._tails(X).T)
         m, s, n_moments = len(rows), len(X), len(steps)
-        both = np.empty((m, sum(count * len(members) for count, members in groups)))
+        both = np.empty((m, sum(needed * len(members) for needed, members in groups)))
         size = min(m, max(1, _MOMENT_BYTES // (8 * max(1, s) * n_moments)))
         room = np.empty(n_moments * size * s)
         for first in range(0, m, size):
@@ -298,9 +314,9 @@ class TessellatedBasis:
             T = room[: n_moments * shape[1] * s].reshape(shape)
             moment_rows(rows[part], tails[part], XT, tailsT, steps, self.upper, T)
             start = 0
-            for count, members in groups:
-                product = np.moveaxis(T[:count] @ B[:, members], 0, 1)
-                stop = start + count * len(members)
+            for needed, members in groups:
+                product = np.moveaxis(T[:needed] @ B[:, members], 0, 1)
+                stop = start + needed * len(members)
                 both[part, start:stop] = product.reshape(len(product), -1)
                 start = stop
         return BoxResponse(

@@ -47,8 +47,9 @@ class TaskResponse:
 
     def form(self, weight: Array) -> DenseMatrix | LowRankMatrix:
         """Return the sum over tasks and points of weight_i W_i."""
-        first, *others = (part.form(w) for part, w in zip(self.parts, weight, strict=True))
-        return functools.reduce(operator.add, others, first)
+        forms = [part.form(w) for part, w in zip(self.parts, weight, strict=True)]
+        total: DenseMatrix | LowRankMatrix = functools.reduce(operator.add, forms)
+        return total
 
     def decision(self, U: Array | float) -> Array:
         """Return <W_i, U U'>, of shape (n_tasks, m)."""
@@ -178,16 +179,17 @@ class KernelMachines:
         """Return the sum over the tasks of p'beta - epsilon ||beta||_1."""
         return float(np.sum(self.p * beta) - self.epsilon * np.sum(np.abs(beta)))
 
-    def machine_gap(self, beta: Array, decision: Array) -> tuple[float, FloatArray]:
-        """Return the duality gap of the machines given K beta, and their best intercepts."""
-        total, intercept = 0.0, np.zeros(len(beta))
+    def machine_gap(self, beta: Array, decision: Array) -> tuple[float, FloatArray, float]:
+        """Return the duality gap of the machines given K beta, best intercepts and resolution."""
+        total, intercept, resolution = 0.0, np.zeros(len(beta)), 0.0
         for t, b in enumerate(beta):
-            gap, _, intercept[t], _ = duality_gap(
+            gap, _, intercept[t], rounding = duality_gap(
                 decision[t] - self.p[t], self.p[t], b, self.lower[t], self.upper[t],
                 self.epsilon, self.fit_intercept,
             )  # fmt: skip
             total += gap
-        return total, intercept
+            resolution += rounding
+        return total, intercept, resolution
 
 
 def merge_rows(X: Array, y: Array, weight: Array) -> tuple[IntArray, FloatArray]:

@@ -171,9 +171,7 @@ def _line_search(
     return float(found.x)
 
 
-def _grow(
-    V: Array, centre: Array, D: SymmetricMatrix, allowed: float
-) -> tuple[Array, Array]:
+def _grow(V: Array, centre: Array, D: SymmetricMatrix, allowed: float) -> tuple[Array, Array]:
     """Add the top eigenvectors of D to the span where it loses more than allowed of the bound."""
     best = float(np.linalg.eigvalsh(D.restrict(V))[-1])
     values, vectors = D.leading(_NEW_DIRECTIONS)

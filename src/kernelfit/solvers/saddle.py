@@ -28,9 +28,10 @@ Callback = Callable[[int, float, float], Any]
 ALL_DIRECTIONS, FIRST_DIRECTIONS = 64, 12
 # Eigenvalues of P below this fraction of its trace are left out of its factor.
 _RANK_TOL = 1e-12
-# Rounding limits a gap below this fraction of the objective where this many steps do not reduce it
-# by this fraction. A larger gap may rest for as long and fall again: APD does not descend steadily.
-_STALL_GAP, _STALL_STEPS, _STALL_PROGRESS = 1e-6, 50, 0.01
+# Rounding limits a gap below this fraction of the objective, or this multiple of its resolution,
+# where this many steps do not reduce it by this fraction. A larger gap may rest for as long and
+# fall again: APD does not descend steadily.
+_STALL_GAP, _STALL_ROUNDING, _STALL_STEPS, _STALL_PROGRESS = 1e-6, 100.0, 50, 0.01
 R = TypeVar("R", bound="Response")
 
 
@@ -100,8 +101,11 @@ class SaddleProblem(Protocol):
     def kappa(self, beta: Array) -> float:
         """Return the part of the dual objective without kernel."""
 
-    def machine_gap(self, beta: Array, decision: Array) -> tuple[float, FloatArray]:
-        """Return the duality gap of the machines given K beta, and their best intercepts."""
+    def machine_gap(self, beta: Array, decision: Array) -> tuple[float, FloatArray, float]:
+        """Return the duality gap of the machines given K beta, best intercepts and resolution.
+
+        A gap below its resolution is rounding error.
+        """
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,8 @@ class Assessment:
     lower, gap : float
         The optimum lies between lower and upper = lower + gap.
     intercept : ndarray of shape (n_tasks,)
+    resolution : float
+        Rounding error of the gap at the least.
     """
 
     beta: Array
@@ -147,6 +153,7 @@ class Assessment:
     lower: float
     gap: float
     intercept: FloatArray
+    resolution: float
 
     @property
     def upper(self) -> float:
@@ -175,10 +182,11 @@ def assess(problem: SaddleProblem, beta: Array, U: Array, response: Response) ->
     """
     D = response.form(beta)
     top = max(float(D.leading(1)[0][0]), 0.0)
-    machine_gap, intercept = problem.machine_gap(beta, response.decision(U))
+    machine_gap, intercept, resolution = problem.machine_gap(beta, response.decision(U))
     kernel_gap = 0.5 * (problem.size * top - float(np.trace(D.restrict(U))))
     lower = problem.kappa(beta) - 0.5 * problem.size * top
-    return Assessment(beta, U, D, lower, machine_gap + max(kernel_gap, 0.0), intercept)
+    gap = machine_gap + max(kernel_gap, 0.0)
+    return Assessment(beta, U, D, lower, gap, intercept, resolution)
 
 
 class Progress:
@@ -232,7 +240,8 @@ class Progress:
     @property
     def finished(self) -> bool:
         """Whether the tolerance is met or rounding prevents more."""
-        if len(self.history) <= _STALL_STEPS or self.gap > _STALL_GAP * abs(self.lower):
+        small = max(_STALL_GAP * abs(self.lower), _STALL_ROUNDING * self._lowest.resolution)
+        if len(self.history) <= _STALL_STEPS or self.gap > small:
             return self.converged
         before = self.history[-1 - _STALL_STEPS][1]
         return self.converged or self.gap > (1.0 - _STALL_PROGRESS) * before

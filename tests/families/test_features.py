@@ -42,6 +42,9 @@ def test_any_feature_map_is_a_family():
     left, right = rng.standard_normal((4, 2)), rng.standard_normal((4, 3))
     expected = np.einsum("iab,ak,bl->ikl", W, left, right)
     assert_allclose(response.contract(left, right), expected, atol=1e-12)
+    assert_allclose(response.decision(left), np.einsum("iab,ab->i", W, left @ left.T), atol=1e-12)
+    assert_allclose(response.decision(1.5), 2.25 * np.einsum("iaa->i", W), atol=1e-12)
+    assert_allclose(family.gram(1.5), 1.3 * 2.25 * Z @ Z.T, rtol=0, atol=1e-13)
     mixed = response.mix(family.response(weight), 0.4).form(beta).entries
     assert_allclose(
         mixed, family.response(0.6 * beta + 0.4 * weight).form(beta).entries, atol=1e-12

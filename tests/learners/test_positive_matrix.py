@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import kernelfit.learners.positive_matrix as learner
 from kernelfit.families.features import FeatureBasis, Monomials
 from kernelfit.families.positive_matrix import (
     PositiveMatrixFamily,
     UnitScaling,
     mean_one_scale,
 )
-from kernelfit.families.tessellated import TessellatedBasis
+from kernelfit.families.tessellated import TessellatedBasis, VolumeGram
 from kernelfit.learners.positive_matrix import SOLVERS, KernelMachines, learn_kernel
 from kernelfit.solvers.svm_dual import solve_svm_dual
 from tests.reference.kernel_learning import bounds, sdp_value
@@ -146,6 +147,25 @@ def test_rows_on_demand_give_the_same_kernel():
     assert rows.converged
     assert_allclose(rows.objective, dense.objective, rtol=1e-6)
     assert_allclose(rows.factor @ rows.factor.T, dense.factor @ dense.factor.T, atol=1e-2)
+
+
+def test_few_support_vectors_need_few_rows(monkeypatch):
+    rng = np.random.default_rng(5)
+    X = rng.uniform(size=(500, 2))
+    problem = terms(np.where(X[:, 0] + 0.3 * X[:, 1] > 0.6, 1.0, -1.0), "svc", 10.0)
+    basis = TessellatedBasis(2, 1, 0.5, "x")
+    monkeypatch.setattr(learner, "_MIN_ROWS", 1000)
+    dense = learn_kernel(machines(basis, X, problem), solver="auto", tol=1e-7, max_iter=50)
+    assert 0 < 8 * np.count_nonzero(dense.x) < 500
+    monkeypatch.setattr(learner, "_MIN_ROWS", 100)
+    computed = []
+    rows = VolumeGram.rows
+    monkeypatch.setattr(
+        VolumeGram, "rows", lambda self, idx: computed.append(len(idx)) or rows(self, idx)
+    )
+    few = learn_kernel(machines(basis, X, problem), solver="auto", tol=1e-7, max_iter=50)
+    assert few.converged and computed
+    assert_allclose(few.objective, dense.objective, rtol=2e-7)
 
 
 def test_one_task_of_a_feature_map_is_a_machine_with_the_plain_kernel():

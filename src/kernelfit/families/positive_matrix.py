@@ -123,10 +123,22 @@ class PositiveMatrixFamily:
         The points, scaled.
     scale : float
         Factor of all kernel values.
+
+    Attributes
+    ----------
+    volumes : ndarray of shape (m, m) or None
+        What kernel matrices and responses have in common, once `keep_volumes` was called and
+        where there is such a thing.
     """
 
     def __init__(self, basis: Basis, X: Array, scale: float) -> None:
         self.basis, self.X, self.scale = basis, X, scale
+        self.volumes: Array | None = None
+
+    def keep_volumes(self) -> None:
+        """Compute the volumes for all uses."""
+        if isinstance(self.basis, TessellatedBasis) and self.basis.z_degree == 0:
+            self.volumes = self.basis.volumes(self.X)
 
     @property
     def size(self) -> int:
@@ -149,7 +161,14 @@ class PositiveMatrixFamily:
         """Return how the decision values at the rows depend on P, for the dual solution beta."""
         support = np.flatnonzero(beta)
         scaled = self.scale * beta[support]
-        return self.basis.response(self.X[rows], self.X[support], scaled)
+        if self.volumes is None or not isinstance(self.basis, TessellatedBasis):
+            return self.basis.response(self.X[rows], self.X[support], scaled)
+        if 2 * len(support) > len(beta):  # zeros cost less than a copy of the others
+            return self.basis.response(
+                self.X[rows], self.X, self.scale * beta, self.volumes[:, rows]
+            )
+        volumes = self.volumes[support][:, rows]
+        return self.basis.response(self.X[rows], self.X[support], scaled, volumes)
 
     def response_matrix(self, beta: Array) -> Array:
         """Return D(beta), with <D(beta), P> = beta'K_P beta (Eq. (10) of [1]_)."""

@@ -38,13 +38,17 @@ from kernelfit.kernels.monomials import (
     ordered_product,
 )
 from kernelfit.kernels.tessellated import (
+    add_product,
     fill_constant,
     fill_linear,
     fill_quadratic,
+    mirror,
     moment_rows,
+    volume_rows,
 )
 from kernelfit.linalg.symmetric import DenseMatrix
 
+_ROWS = 64  # of a Gram matrix computed before they are mirrored
 _MOMENT_BYTES = 2**21  # of moments held at a time: they stay near the processor
 
 
@@ -98,6 +102,57 @@ class BoxFunctions:
     def slope_columns(self) -> Array:
         """The slopes of degree 2 with the points in columns."""
         return np.ascontiguousarray(np.moveaxis(self.slope, 0, -1))
+
+
+class VolumeGram:
+    """The Gram matrix K + L L' of functions without z, from volumes that are known.
+
+    It is V o (g g') + H F' + F H' + L L', matrix products but for one pass. Unlike `fill`, these do
+    not promise the same bits in different blocks.
+
+    Parameters
+    ----------
+    functions : BoxFunctions
+        Of m points.
+    volumes : ndarray of shape (m, m)
+        V between the points.
+    update : ndarray of shape (m, j) or None
+        L.
+    """
+
+    def __init__(self, functions: BoxFunctions, volumes: Array, update: Array | None) -> None:
+        H, F, self._g = functions.H, functions.F, functions.g
+        L = np.empty((len(H), 0)) if update is None else update
+        self._left, right = np.hstack([H, F, L]), np.hstack([F, H, L])
+        self._right, self._gT = np.ascontiguousarray(right.T), np.ascontiguousarray(self._g.T)
+        self._volumes = volumes
+        self.diagonal = np.einsum("ij,ij->i", self._left, right)
+        self.diagonal += np.diagonal(volumes) * np.einsum("ij,ij->i", self._g, self._g)
+
+    def fill(self, out: Array) -> Array:
+        """Write the whole matrix into out and return it."""
+        for first in range(0, len(out), _ROWS):
+            last = min(first + _ROWS, len(out))
+            block = out[first:last, first:]
+            np.matmul(self._left[first:last], self._right[:, first:], out=block)
+            product = self._g[first:last] @ self._gT[:, first:]
+            add_product(self._volumes[first:last, first:], product, block)
+            mirror(out, first, last)
+        return out
+
+    def rows(self, idx: IntArray) -> Array:
+        """Return the rows of some points."""
+        out = self._left[idx] @ self._right
+        add_product(self._volumes[idx], self._g[idx] @ self._gT, out)
+        out[np.arange(len(idx)), idx] = self.diagonal[idx]
+        return np.asarray(out)
+
+    def block(self, idx: IntArray) -> Array:
+        """Return the rows and columns of some points."""
+        out = self._left[idx] @ self._right[:, idx]
+        add_product(self._volumes[np.ix_(idx, idx)], self._g[idx] @ self._gT[:, idx], out)
+        out[np.diag_indices_from(out)] = self.diagonal[idx]
+        return np.asarray(out)
 
 
 @dataclass(frozen=True)
@@ -285,7 +340,20 @@ class TessellatedBasis:
             start += needed * len(members)
         return groups, place
 
-    def response(self, rows: Array, X: Array, beta: Array) -> "BoxResponse":
+    def volumes(self, X: Array) -> Array:
+        """Return V between all points, the volumes of the boxes above two of them."""
+        tails = self._tails(self.clip(X))
+        tailsT = np.ascontiguousarray(tails.T)
+        V = np.empty((len(X), len(X)))
+        for first in range(0, len(X), _ROWS):
+            last = min(first + _ROWS, len(X))
+            volume_rows(tails[first:last], tailsT, first, V[first:last])
+            mirror(V, first, last)
+        return V
+
+    def response(
+        self, rows: Array, X: Array, beta: Array, volumes: Array | None = None
+    ) -> "BoxResponse":
         """Return how the decision values at the rows depend on P, for the dual solution beta.
 
         Parameters
@@ -293,6 +361,8 @@ class TessellatedBasis:
         rows : ndarray of shape (m, n)
         X : ndarray of shape (s, n)
         beta : ndarray of shape (s,)
+        volumes : ndarray of shape (s, m), default=None
+            V between X and the rows, for monomials without z; computed when None.
 
         Returns
         -------
@@ -300,6 +370,18 @@ class TessellatedBasis:
         """
         rows, X = self.clip(rows), self.clip(X)
         B = beta[:, None] * monomials(X, self._x_powers)
+        both = self._sums(rows, X, B) if volumes is None else (B.T @ volumes).T
+        return BoxResponse(
+            basis=self,
+            Z=monomials(rows, self._x_powers),
+            both=both,
+            first=self._point_moments(rows),
+            second=B.T @ self._point_moments(X),
+            total=B.sum(axis=0),
+        )
+
+    def _sums(self, rows: Array, X: Array, B: Array) -> Array:
+        """Return the sums over the second points of B times moments above both points."""
         groups, _ = self._pair_moments
         steps = self._moments[0]
         tails = self._tails(rows)
@@ -319,14 +401,7 @@ class TessellatedBasis:
                 stop = start + needed * len(members)
                 both[part, start:stop] = product.reshape(len(product), -1)
                 start = stop
-        return BoxResponse(
-            basis=self,
-            Z=monomials(rows, self._x_powers),
-            both=both,
-            first=self._point_moments(rows),
-            second=B.T @ self._point_moments(X),
-            total=B.sum(axis=0),
-        )
+        return both
 
     def _tails(self, X: Array) -> Array:
         return np.clip((self.upper - X) / (1.0 + 2.0 * self.delta), 0.0, 1.0)

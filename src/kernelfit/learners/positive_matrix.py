@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from kernelfit.families.positive_matrix import PositiveMatrixFamily, diagonal, symmetric_gram
+from kernelfit.families.tessellated import VolumeGram
 from kernelfit.kernels.monomials import Array, IntArray
 from kernelfit.linalg.symmetric import DenseMatrix, LowRankMatrix
 from kernelfit.solvers.certificate import duality_gap
@@ -36,6 +37,8 @@ SOLVERS: dict[str, Callable[..., SaddleResult]] = {
     "hybrid": hybrid,
 }
 _MACHINE_ROUNDS = 1000
+_FEW = 8  # fewer support vectors than one in so many points: only the rows needed are computed
+_MIN_ROWS = 2048  # unless there are fewer points than this
 _SWEEPS = 5  # over machines that are coupled
 
 
@@ -80,6 +83,7 @@ class KernelMachines:
     fit_intercept : bool
     cache_bytes : float
         Up to this size the Gram matrix is held in memory; otherwise rows are computed on demand.
+        Volumes of the basis are held besides where both fit.
     """
 
     def __init__(
@@ -97,8 +101,10 @@ class KernelMachines:
         self.epsilon, self.fit_intercept = epsilon, fit_intercept
         self._cache_bytes = cache_bytes
         self._m = p.shape[1]
-        dense = 8.0 * self._m**2 <= cache_bytes
-        self._buffer = np.empty((self._m, self._m)) if dense else None
+        matrices = cache_bytes / (8.0 * self._m**2)
+        self._buffer = np.empty((self._m, self._m)) if matrices >= 1.0 else None
+        if matrices >= 2.0 and family.volumes is None:
+            family.keep_volumes()
 
     @property
     def size(self) -> int:
@@ -128,8 +134,9 @@ class KernelMachines:
                 if L is not None:
                     moved -= L.T @ (beta[t] - centre[t])
                     p = p + L @ (L.T @ centre[t] - moved)
+                few = start is not None and _FEW * np.count_nonzero(beta[t]) < self._m
                 beta[t] = solve_svm_dual(
-                    self._gram(functions, L),
+                    self._gram(functions, L, few),
                     p,
                     self.lower[t],
                     self.upper[t],
@@ -144,9 +151,15 @@ class KernelMachines:
                     moved += L.T @ (beta[t] - centre[t])
         return beta
 
-    def _gram(self, functions: Any, L: Array | None) -> DenseGram | RowGram:
-        """Return K + L L', as a matrix or by rows."""
+    def _gram(self, functions: Any, L: Array | None, few: bool) -> DenseGram | RowGram:
+        """Return K + L L', as a matrix or by rows, which is faster if few will be needed."""
         basis = self.family.basis
+        if self.family.volumes is not None and self._buffer is not None:
+            gram = VolumeGram(functions, self.family.volumes, L)
+            if not few or self._m < _MIN_ROWS:
+                return DenseGram(gram.fill(self._buffer))
+            size = 16.0 * self._m**2 / _FEW  # twice as many rows as there are support vectors
+            return RowGram(gram.rows, gram.diagonal, size, np.float64, compute_block=gram.block)
         if self._buffer is not None:
             return DenseGram(symmetric_gram(basis, functions, self._buffer, L))
 

@@ -38,8 +38,8 @@ from kernelfit.solvers.saddle import (
     project_simplex,
 )
 
-_BALANCE = 0.1  # 1 / (tau n)
-_HANDOVER = 1e-2  # relative gap at which the hybrid leaves Frank-Wolfe
+_BALANCE = 0.5  # 1 / (tau n)
+_HANDOVER, _PATIENCE = 1e-2, 50  # relative gap or steps at which the hybrid leaves Frank-Wolfe
 
 
 def accelerated_primal_dual(
@@ -113,11 +113,16 @@ def hybrid(
     SaddleResult
     """
     first = frank_wolfe(
-        problem, tol=max(tol, _HANDOVER), max_iter=max_iter, start=start, callback=callback
+        problem,
+        tol=max(tol, _HANDOVER),
+        max_iter=min(max_iter, _PATIENCE),
+        start=start,
+        callback=callback,
     )
     left = max_iter - first.n_iter
-    if tol >= _HANDOVER or left <= 0:
-        return replace(first, converged=first.gap <= tol * abs(first.objective))
+    converged = first.gap <= tol * abs(first.objective)
+    if converged or left <= 0:
+        return replace(first, converged=converged)
     second = accelerated_primal_dual(
         problem, tol=tol, max_iter=left, start=(first.x, first.factor), callback=callback
     )

@@ -10,7 +10,8 @@ from kernelfit.families.positive_matrix import (
     UnitScaling,
     mean_one_scale,
 )
-from kernelfit.families.tessellated import TessellatedBasis, VolumeGram
+from kernelfit.families.tessellated import TessellatedBasis
+from kernelfit.families.volume_gram import VolumeGram
 from tests.reference.tessellated import product_table
 
 CASES = [("x", d, n) for d in (0, 1, 2, 3) for n in (1, 2)]

@@ -13,7 +13,8 @@ from kernelfit.families.positive_matrix import (
     UnitScaling,
     mean_one_scale,
 )
-from kernelfit.families.tessellated import TessellatedBasis, VolumeGram
+from kernelfit.families.tessellated import TessellatedBasis
+from kernelfit.families.volume_gram import VolumeGram
 from kernelfit.learners.positive_matrix import SOLVERS, KernelMachines, learn_kernel
 from kernelfit.solvers.svm_dual import solve_svm_dual
 from tests.reference.kernel_learning import bounds, sdp_value

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kernelfit.families.positive_matrix import PositiveMatrixFamily, diagonal, symmetric_gram
-from kernelfit.families.tessellated import VolumeGram
+from kernelfit.families.volume_gram import VolumeGram
 from kernelfit.kernels.monomials import Array, IntArray
 from kernelfit.linalg.symmetric import DenseMatrix, LowRankMatrix
 from kernelfit.solvers.certificate import duality_gap

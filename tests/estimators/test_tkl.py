@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine, make_friedman1, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import SVC, SVR
 
 import kernelfit.estimators.positive_matrix as shell
@@ -229,6 +231,16 @@ def test_rounding_ends_the_training_and_is_reported(solver):
     assert model.dual_gap_ <= 1e-9 * model.objective_
 
 
+@pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "hybrid"])
+def test_rounding_far_above_the_objective_ends_the_training(solver):
+    """With a huge C rounding errors of the residuals alone exceed the tolerance."""
+    X, y = moons(60)
+    with pytest.warns(ConvergenceWarning, match="rounding prevents more"):
+        model = TKLClassifier(C=1e13, max_iter=300, solver=solver).fit(X, y)
+    assert model.n_iter_ < 100 and not model.converged_
+    assert model.dual_gap_ > 1e-6 * model.objective_
+
+
 def test_user_feature_map():
     class Steps:
         def size(self, n_features):
@@ -249,6 +261,91 @@ def test_user_feature_map():
         (svc.dual_coef_[0] @ Z[svc.support_]) ** 2
     )
     assert model.objective_ - 1e-6 * dual <= dual <= (model.objective_ + model.dual_gap_) * 1.001
+
+
+class Wrong:
+    """A feature map of 3 features that returns what it is given."""
+
+    def __init__(self, features, size=3):
+        self._features, self._size = features, size
+
+    def size(self, n_features):
+        return self._size
+
+    def features(self, X):
+        return self._features(X)
+
+
+@pytest.mark.parametrize(
+    "feature_map, message",
+    [
+        (Wrong(lambda X: X), r"numbers of shape \(20, 3\) .* got float64 of shape \(20, 2\)"),
+        (Wrong(lambda X: X[:, 0]), r"got float64 of shape \(20,\)"),
+        (Wrong(lambda X: np.full((len(X), 3), "a")), "got <U1 of shape"),
+        (Wrong(lambda X: np.full((len(X), 3), np.nan)), "finite numbers, got nan or infinity"),
+        (Wrong(lambda X: X, size=2.5), r"size\(2\) to be a positive integer, got 2.5"),
+    ],
+)
+def test_wrong_feature_maps(feature_map, message):
+    X, y = moons(20)
+    with pytest.raises(ValueError, match=message):
+        GPKClassifier(feature_map=feature_map).fit(X, y)
+
+
+def test_many_features_need_no_square_matrix():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(150, 90))
+    y = X[:, 0] + X[:, 1] * X[:, 2] > 0.75
+    for solver in ("auto", "frank_wolfe"):
+        tracemalloc.start()
+        model = GPKClassifier(solver=solver).fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        n_P = model.kernel_.basis.size
+        assert n_P == 4186 and model.converged_
+        assert peak < 0.5 * 8 * n_P**2
+        unit = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+        Z = PolynomialFeatures(2).fit_transform(unit)
+        K = n_P * model.scale_ * Z @ Z.T
+        svc = SVC(kernel="precomputed", tol=1e-5).fit(K, y)
+        assert_allclose(model.decision_function(X), svc.decision_function(K), atol=0.02)
+
+
+def test_a_basis_that_is_too_large_is_announced_or_refused():
+    X = np.random.default_rng(0).uniform(size=(40, 100))
+    y = X[:, 0] > 0.5
+    for model, message in (
+        (TKLClassifier(degree=30), r"got n_P = \d+ functions.* GiB: lower the degree"),
+        (TKLClassifier(basis="xz", degree=2), "n_P = 40602 .* use basis='x'"),
+        (GPKClassifier(degree=12), "n_P = \\d+ .* lower the degree"),
+        (GPKClassifier(degree=3, solver="apd"), "lower the degree, or solver='auto'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y)
+    with pytest.warns(UserWarning, match="TKLClassifier will take long over n_P = 2162 functions"):
+        TKLClassifier(degree=2, tol=0.5).fit(X[:, :45], y)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 5])
+def test_far_points_of_polynomials_are_finite(degree):
+    X, y = friedman(40)
+    model = GPKRegressor(degree=degree).fit(X, y)
+    far = np.array([[1e155], [-1e155], [1e300], [np.finfo(float).max]]) * np.ones(5)
+    assert np.isfinite(model.predict(far)).all()
+    assert np.isfinite(model.kernel_(far)).all()
+    tiny = GPKRegressor(degree=degree).fit(X * 1e-200, y)
+    assert np.isfinite(tiny.predict(far)).all()
+
+
+@pytest.mark.parametrize("make", [TKLClassifier, GPKClassifier])
+def test_learned_kernel_wants_the_features_of_training(make):
+    X, y = moons(30)
+    kernel = make().fit(X, y).kernel_
+    for wrong in (np.hstack([X, X]), X[:, :1], X[0]):
+        with pytest.raises(ValueError, match="expected points of 2 features as in training, got"):
+            kernel(wrong)
+        with pytest.raises(ValueError, match="expected points of 2 features"):
+            kernel(X, wrong)
 
 
 def test_polynomial_regression():

@@ -38,10 +38,15 @@ def test_any_feature_map_is_a_family():
     assert_allclose(family.response_matrix(beta), 1.3 * np.outer(t, t), atol=1e-12)
     W = 1.3 * 0.5 * (Z[:, :, None] * t + t[:, None] * Z[:, None, :])
     response = family.response(beta)
-    assert_allclose(response.matrix(weight), np.einsum("i,iab->ab", weight, W), atol=1e-12)
+    assert_allclose(response.form(weight).entries, np.einsum("i,iab->ab", weight, W), atol=1e-12)
     left, right = rng.standard_normal((4, 2)), rng.standard_normal((4, 3))
     expected = np.einsum("iab,ak,bl->ikl", W, left, right)
     assert_allclose(response.contract(left, right), expected, atol=1e-12)
-    mixed = response.mix(family.response(weight), 0.4).matrix(beta)
-    assert_allclose(mixed, family.response(0.6 * beta + 0.4 * weight).matrix(beta), atol=1e-12)
+    assert_allclose(response.decision(left), np.einsum("iab,ab->i", W, left @ left.T), atol=1e-12)
+    assert_allclose(response.decision(1.5), 2.25 * np.einsum("iaa->i", W), atol=1e-12)
+    assert_allclose(family.gram(1.5), 1.3 * 2.25 * Z @ Z.T, rtol=0, atol=1e-13)
+    mixed = response.mix(family.response(weight), 0.4).form(beta).entries
+    assert_allclose(
+        mixed, family.response(0.6 * beta + 0.4 * weight).form(beta).entries, atol=1e-12
+    )
     assert_allclose(family.basis.identity_diagonal(X), (Z**2).sum(axis=1), rtol=1e-14)

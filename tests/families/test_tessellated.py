@@ -11,6 +11,7 @@ from kernelfit.families.positive_matrix import (
     mean_one_scale,
 )
 from kernelfit.families.tessellated import TessellatedBasis
+from kernelfit.families.volume_gram import VolumeGram
 from tests.reference.tessellated import product_table
 
 CASES = [("x", d, n) for d in (0, 1, 2, 3) for n in (1, 2)]
@@ -58,14 +59,48 @@ def test_responses_are_the_integrals_of_the_definition(variables, degree, n):
     W = 0.5 * (W + W.transpose(0, 2, 1))
     response = family.response(beta)
     expected = np.einsum("i,iab->ab", weight, W)
-    assert_allclose(response.matrix(weight), expected, rtol=0, atol=1e-12 * scale)
+    assert_allclose(response.form(weight).entries, expected, rtol=0, atol=1e-12 * scale)
     left, right = rng.standard_normal((basis.size, 2)), rng.standard_normal((basis.size, 3))
     expected = np.einsum("iab,ak,bl->ikl", W, left, right)
     atol = 1e-12 * abs(expected).max()
     assert_allclose(response.contract(left, right), expected, rtol=0, atol=atol)
+    for U, P in ((left, left @ left.T), (1.5, 2.25 * np.eye(basis.size))):
+        expected = np.einsum("iab,ab->i", W, P)
+        assert_allclose(response.decision(U), expected, rtol=0, atol=1e-12 * abs(expected).max())
     mixed = response.mix(family.response(weight), 0.3)
-    expected = family.response(0.7 * beta + 0.3 * weight).matrix(beta)
-    assert_allclose(mixed.matrix(beta), expected, rtol=0, atol=1e-12 * scale)
+    expected = family.response(0.7 * beta + 0.3 * weight).form(beta).entries
+    assert_allclose(mixed.form(beta).entries, expected, rtol=0, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("variables, degree", [("x", 0), ("x", 2), ("xz", 0)])
+def test_kept_volumes_change_nothing(variables, degree):
+    rng = np.random.default_rng(4)
+    X, L = points(3, m=300), rng.standard_normal((300, 2))
+    basis = TessellatedBasis(3, degree, 0.3, variables)
+    plain, fast = (PositiveMatrixFamily(basis, X, 1.7) for _ in range(2))
+    fast.keep_volumes()
+    assert_array_equal(fast.volumes, fast.volumes.T)
+    U = random_factor(basis)
+    K = plain.gram(U) + L @ L.T
+    gram = VolumeGram(fast.functions(U), fast.volumes, L)
+    tight = {"rtol": 0, "atol": 1e-13 * abs(K).max()}
+    idx = rng.permutation(300)[:70]
+    assert_allclose(gram.fill(np.empty_like(K)), K, **tight)
+    assert_allclose(gram.rows(idx), K[idx], **tight)
+    assert_allclose(gram.block(idx), K[np.ix_(idx, idx)], **tight)
+    assert_allclose(gram.diagonal, np.diagonal(K), **tight)
+    for count in (20, 200):
+        beta = np.zeros(300)
+        beta[rng.permutation(300)[:count]] = rng.standard_normal(count)
+        for name in ("Z", "both", "first", "second", "total"):
+            expected = getattr(plain.response(beta), name)
+            found = getattr(fast.response(beta), name)
+            assert_allclose(found, expected, rtol=0, atol=1e-13 * abs(expected).max())
+        rows = np.flatnonzero(beta)
+        assert_allclose(fast.response(beta, rows).both, plain.response(beta, rows).both, atol=1e-11)
+    other = PositiveMatrixFamily(TessellatedBasis(3, 1, 0.3, "xz"), X, 1.0)
+    other.keep_volumes()
+    assert other.volumes is None
 
 
 @pytest.mark.parametrize("variables, degree", [("x", 0), ("x", 2), ("xz", 1), ("xz", 2)])

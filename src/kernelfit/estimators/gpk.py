@@ -1,5 +1,6 @@
 """Learning of generalised polynomial kernels (GPK) and of kernels over any finite feature map."""
 
+from numbers import Integral
 from typing import ClassVar
 
 from sklearn.utils._param_validation import HasMethods
@@ -15,10 +16,22 @@ class _Features:
 
     degree: int
     feature_map: FeatureMap | None
+    solver: str
+
+    @property
+    def _smaller(self):
+        advice = "lower the degree" if self.feature_map is None else "use fewer features"
+        return f"{advice}, or solver='auto'" if self.solver in ("apd", "hybrid") else advice
 
     def _make_basis(self, n_features):
-        default = Monomials(int(self.degree))
-        return FeatureBasis(n_features, default if self.feature_map is None else self.feature_map)
+        if self.feature_map is None:
+            return FeatureBasis(n_features, Monomials(int(self.degree)))
+        size = self.feature_map.size(n_features)
+        if not isinstance(size, Integral) or size < 1:
+            raise ValueError(
+                f"expected feature_map.size({n_features}) to be a positive integer, got {size!r}"
+            )
+        return FeatureBasis(n_features, self.feature_map)
 
 
 class GPKClassifier(_Features, PositiveMatrixClassifier):

@@ -1,6 +1,7 @@
 """What the estimators that learn a kernel over positive matrices share."""
 
 import copy
+import warnings
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.estimators.base import BaseKernelMachine
 from kernelfit.estimators.svm import KernelSVC
+from kernelfit.families.features import FeatureBasis
 from kernelfit.families.positive_matrix import (
     PositiveMatrixFamily,
     PositiveMatrixKernel,
@@ -25,6 +27,8 @@ from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
 
 _CHUNK_BYTES = 2**26  # of kernel values computed at a time in prediction
+_MAX_WORK_BYTES = 2**34  # that a basis may need besides the kernel matrix
+_MAX_QUIET_SIZE = 2000  # order of P beyond which decompositions of n_P x n_P matrices take long
 
 
 class BasePositiveMatrixMachine(BaseEstimator):
@@ -91,6 +95,7 @@ class BasePositiveMatrixMachine(BaseEstimator):
         scaling = UnitScaling.fit(X[rows])
         scaled = scaling(X[rows])
         basis = self._make_basis(len(scaling.kept))
+        self._check_size(basis, len(rows))
         scale = mean_one_scale(basis, scaled, total) if self.normalize else basis.volume
         if not 0.0 < scale < np.inf:
             raise ValueError(
@@ -136,7 +141,6 @@ class BasePositiveMatrixMachine(BaseEstimator):
         self.kernel_ = one_or_all(
             [PositiveMatrixKernel(basis, result.factor, scale, scaling) for result in results]
         )
-        self.P_ = one_or_all(np.array([result.factor @ result.factor.T for result in results]))
         self.support_ = rows[support]
         self.support_vectors_ = X[rows[support]]
         self.dual_coef_ = coef[:, support]
@@ -147,6 +151,30 @@ class BasePositiveMatrixMachine(BaseEstimator):
         self.converged_ = one_or_all(np.array([result.converged for result in results]))
         self.history_ = one_or_all([np.array(result.history) for result in results])
         return [(result.x, result.factor) for result in results]
+
+    def _check_size(self, basis, m):
+        """Refuse or announce a matrix P of an order that takes long or does not fit."""
+        dense = not isinstance(basis, FeatureBasis) or self.solver in ("apd", "hybrid")
+        needed = basis.memory(m) + (8 * 6 * basis.size**2 if dense else 0)
+        size = (
+            f"n_P = {basis.size} functions, for which {m} rows need about {needed / 2**30:.2g} GiB"
+        )
+        if needed > _MAX_WORK_BYTES:
+            raise ValueError(f"expected a basis that fits into memory, got {size}: {self._smaller}")
+        if dense and basis.size > _MAX_QUIET_SIZE:
+            warnings.warn(
+                f"{type(self).__name__} will take long over {size}: {self._smaller}",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    @property
+    def P_(self):
+        """The learned matrix, or one for each kernel, computed from the factors of the kernels."""
+        check_is_fitted(self)
+        if isinstance(self.kernel_, list):
+            return np.array([kernel.U @ kernel.U.T for kernel in self.kernel_])
+        return self.kernel_.U @ self.kernel_.U.T
 
     def _groups(self, n_tasks):
         """Return slices of the tasks that share a kernel."""

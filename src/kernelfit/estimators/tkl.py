@@ -20,6 +20,7 @@ class _Tessellated:
     degree: int
     basis: str
     delta: float
+    _smaller = "lower the degree or use basis='x'"
 
     def _make_basis(self, n_features):
         if self.basis == "xz" and self.degree > 2:

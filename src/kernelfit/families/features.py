@@ -14,8 +14,19 @@ from typing import Protocol
 
 import numpy as np
 
-from kernelfit.kernels.monomials import Array, IntArray, exponents, monomials, ordered_product
+from kernelfit.kernels.monomials import (
+    Array,
+    IntArray,
+    count,
+    exponents,
+    monomials,
+    ordered_product,
+)
 from kernelfit.kernels.tessellated import fill_constant
+from kernelfit.linalg.symmetric import LowRankMatrix
+
+_MAX_MONOMIAL = 1e100  # products of two, with their coefficients, are finite
+_MAX_ORDERED = 64  # columns up to which sums have a fixed order; beyond, a BLAS is far faster
 
 
 class FeatureMap(Protocol):
@@ -59,11 +70,12 @@ class Monomials:
 
     def size(self, n_features: int) -> int:
         """Return the number of monomials."""
-        return len(exponents(n_features, self.degree))
+        return count(n_features, self.degree)
 
     def features(self, X: Array) -> Array:
-        """Return the monomials of the rows of X."""
-        return monomials(X, exponents(X.shape[1], self.degree))
+        """Return the monomials of the rows of X; far points are moved to where all are finite."""
+        bound = _MAX_MONOMIAL ** (1.0 / max(self.degree, 1))
+        return monomials(np.clip(X, -bound, bound), exponents(X.shape[1], self.degree))
 
 
 @dataclass(frozen=True)
@@ -106,15 +118,29 @@ class FeatureBasis:
         """The order n_P of the matrix P."""
         return self.feature_map.size(self.n)
 
-    def functions(self, X: Array, U: Array) -> FeatureFunctions:
-        """Return the functions of a factor U, of shape (n_P, r), at some points."""
-        return FeatureFunctions(ordered_product(self._features(X), np.ascontiguousarray(U)))
+    def functions(self, X: Array, U: Array | float) -> FeatureFunctions:
+        """Return the functions of a factor at some points.
+
+        The factor has the shape (n_P, r), or is a number and stands for that multiple of the
+        identity.
+        """
+        Z = self._features(X)
+        if isinstance(U, float):
+            return FeatureFunctions(U * Z)
+        return FeatureFunctions(ordered_product(Z, np.ascontiguousarray(U)))
 
     def fill(
         self, rows: FeatureFunctions, columns: FeatureFunctions, start: int, out: Array
     ) -> None:
-        """Write the kernel between points, from the column `start` on, into out."""
+        """Write the kernel between points, from the column `start` on, into out.
+
+        For a factor of few columns, as a learned one is, an entry depends on its two points alone,
+        bit for bit.
+        """
         F, FT = rows.F, columns.columns
+        if F.shape[1] > _MAX_ORDERED:
+            out[:, start:] = F @ FT[:, start:]
+            return
         none, noneT = np.empty((len(F), 0)), np.empty((0, FT.shape[1]))
         # Halves are exact: 1/2 f(x) f(y) + f(x) 1/2 f(y) is the rounded product.
         fill_constant(none, none, 0.5 * F, F, noneT, noneT, 0.5 * FT, FT, start, out)
@@ -127,8 +153,24 @@ class FeatureBasis:
         """Return how the decision values at the rows depend on P, for the dual solution beta."""
         return FeatureResponse(self._features(rows), beta @ self._features(X))
 
+    def memory(self, m: int) -> int:
+        """Return about how many bytes training on m points needs besides K and P."""
+        return 8 * 3 * m * self.size
+
     def _features(self, X: Array) -> Array:
-        return np.ascontiguousarray(self.feature_map.features(X), dtype=np.float64)
+        Z = np.asarray(self.feature_map.features(X))
+        if Z.shape != (len(X), self.size) or Z.dtype.kind not in "biuf":
+            raise ValueError(
+                f"expected feature_map.features(X) to return numbers of shape {len(X), self.size} "
+                f"for X of shape {X.shape} and feature_map.size({self.n}) = {self.size}, "
+                f"got {Z.dtype} of shape {Z.shape}"
+            )
+        if not np.isfinite(Z).all():
+            raise ValueError(
+                "expected feature_map.features(X) to return finite numbers, got nan or infinity "
+                f"for points between {X.min():.3g} and {X.max():.3g}"
+            )
+        return np.ascontiguousarray(Z, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -145,10 +187,15 @@ class FeatureResponse:
     Z: Array
     total: Array
 
-    def matrix(self, weight: Array) -> Array:
+    def form(self, weight: Array) -> LowRankMatrix:
         """Return sum_i weight_i W_i, which is D(beta) = t t' for weight = beta."""
-        W = np.outer(weight @ self.Z, self.total)
-        return 0.5 * (W + W.T)
+        return LowRankMatrix((weight @ self.Z)[:, None], self.total[:, None])
+
+    def decision(self, U: Array | float) -> Array:
+        """Return <W_i, U U'> at every point; a number is that multiple of the identity."""
+        if isinstance(U, float):
+            return np.asarray(U**2 * (self.Z @ self.total))
+        return np.asarray((self.Z @ U) @ (self.total @ U))
 
     def mix(self, other: "FeatureResponse", t: float) -> "FeatureResponse":
         """Return the response to (1 - t) beta + t other_beta."""

@@ -41,28 +41,37 @@ class UnitScaling:
         The features that vary.
     low, high : ndarray of shape (len(kept),)
         Their bounds.
+    n_features : int
+        The number of features, those left out included.
     """
 
     kept: IntArray
     low: Array
     high: Array
+    n_features: int
 
     @classmethod
     def fit(cls, X: Array) -> "UnitScaling":
         """Return the scaling by the smallest and largest values in X."""
         low, high = X.min(axis=0), X.max(axis=0)
         kept = np.flatnonzero(low < high)
-        return cls(kept, low[kept], high[kept])
+        return cls(kept, low[kept], high[kept], X.shape[1])
 
     def __call__(self, X: Array) -> Array:
         """Return the scaled features; values beyond the bounds leave [0, 1]."""
-        X = np.asarray(X, dtype=np.float64)[:, self.kept]
+        X = np.asarray(X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(
+                f"expected points of {self.n_features} features as in training, "
+                f"got an array of shape {X.shape}"
+            )
+        X = X[:, self.kept]
         with np.errstate(over="ignore"):
             width = self.high - self.low
-        # Halves keep the difference of the largest numbers finite.
-        half = np.where(np.isfinite(width), 1.0, 0.5)
-        low, high = half * self.low, half * self.high
-        return np.ascontiguousarray((half * X - low) / (high - low))
+            # Halves keep the difference of the largest numbers finite.
+            half = np.where(np.isfinite(width), 1.0, 0.5)
+            low, high = half * self.low, half * self.high
+            return np.ascontiguousarray((half * X - low) / (high - low))
 
 
 @dataclass(frozen=True)
@@ -114,10 +123,22 @@ class PositiveMatrixFamily:
         The points, scaled.
     scale : float
         Factor of all kernel values.
+
+    Attributes
+    ----------
+    volumes : ndarray of shape (m, m) or None
+        What kernel matrices and responses have in common, once `keep_volumes` was called and
+        where there is such a thing.
     """
 
     def __init__(self, basis: Basis, X: Array, scale: float) -> None:
         self.basis, self.X, self.scale = basis, X, scale
+        self.volumes: Array | None = None
+
+    def keep_volumes(self) -> None:
+        """Compute the volumes for all uses."""
+        if isinstance(self.basis, TessellatedBasis) and self.basis.z_degree == 0:
+            self.volumes = self.basis.volumes(self.X)
 
     @property
     def size(self) -> int:
@@ -128,9 +149,9 @@ class PositiveMatrixFamily:
         """Return the family on some of the points."""
         return PositiveMatrixFamily(self.basis, self.X[rows], self.scale)
 
-    def functions(self, U: Array) -> Any:
+    def functions(self, U: Array | float) -> Any:
         """Return the functions of a factor at the points, from which the basis fills rows."""
-        return self.basis.functions(self.X, np.sqrt(self.scale) * U)
+        return self.basis.functions(self.X, float(np.sqrt(self.scale)) * U)
 
     def gram(self, U: Array, out: Array | None = None) -> Array:
         """Return the Gram matrix of a factor U of shape (n_P, r), float64 or as `out` is."""
@@ -140,12 +161,19 @@ class PositiveMatrixFamily:
         """Return how the decision values at the rows depend on P, for the dual solution beta."""
         support = np.flatnonzero(beta)
         scaled = self.scale * beta[support]
-        return self.basis.response(self.X[rows], self.X[support], scaled)
+        if self.volumes is None or not isinstance(self.basis, TessellatedBasis):
+            return self.basis.response(self.X[rows], self.X[support], scaled)
+        if 2 * len(support) > len(beta):  # zeros cost less than a copy of the others
+            return self.basis.response(
+                self.X[rows], self.X, self.scale * beta, self.volumes[:, rows]
+            )
+        volumes = self.volumes[support][:, rows]
+        return self.basis.response(self.X[rows], self.X[support], scaled, volumes)
 
     def response_matrix(self, beta: Array) -> Array:
         """Return D(beta), with <D(beta), P> = beta'K_P beta (Eq. (10) of [1]_)."""
         support = np.flatnonzero(beta)
-        return self.response(beta, support).matrix(beta[support])
+        return self.response(beta, support).form(beta[support]).entries
 
 
 def symmetric_gram(

@@ -23,19 +23,31 @@ References
    learning", Journal of Machine Learning Research 25 (2024).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from kernelfit.kernels.monomials import Array, IntArray, exponents, monomials, ordered_product
+from kernelfit.kernels.monomials import (
+    Array,
+    IntArray,
+    count,
+    exponents,
+    monomials,
+    ordered_product,
+)
 from kernelfit.kernels.tessellated import (
     fill_constant,
     fill_linear,
     fill_quadratic,
+    mirror,
     moment_rows,
+    volume_rows,
 )
+from kernelfit.linalg.symmetric import DenseMatrix
 
+_ROWS = 64  # of a Gram matrix computed before they are mirrored
 _MOMENT_BYTES = 2**21  # of moments held at a time: they stay near the processor
 
 
@@ -126,7 +138,16 @@ class TessellatedBasis:
     @property
     def size(self) -> int:
         """The order n_P of the matrix P."""
-        return 2 * len(self._monomials)
+        return 2 * count(self.n if self.variables == "x" else 2 * self.n, self.degree)
+
+    def memory(self, m: int) -> int:
+        """Return about how many bytes training on m points needs besides K and P."""
+        degrees = range(self.z_degree + 1)
+        # The rows of a BoxResponse, two of which are mixed into a third.
+        members = [count(self.n, e) - count(self.n, e - 1) for e in degrees]
+        members = members if self.z_degree else [count(self.n, self.degree)]
+        both = sum(k * count(self.n, 2 * self.z_degree - e) for e, k in enumerate(members))
+        return 8 * 3 * m * both
 
     @property
     def z_degree(self) -> int:
@@ -169,19 +190,21 @@ class TessellatedBasis:
         """Return the points of the box closest to those given."""
         return np.ascontiguousarray(np.clip(X, -self.delta, self.upper))
 
-    def functions(self, X: Array, U: Array) -> BoxFunctions:
+    def functions(self, X: Array, U: Array | float) -> BoxFunctions:
         """Return the functions of a factor at some points.
 
         Parameters
         ----------
         X : ndarray of shape (m, n)
-        U : ndarray of shape (n_P, r)
+        U : ndarray of shape (n_P, r) or float
+            A number is that multiple of the identity.
 
         Returns
         -------
         BoxFunctions
         """
         X = self.clip(X)
+        U = U * np.eye(self.size) if isinstance(U, float) else U
         m, r, n_z = len(X), U.shape[1], len(self._z_powers)
         q = len(self._monomials)
         delta, gamma = self._monomials.T
@@ -257,15 +280,28 @@ class TessellatedBasis:
         # Without z there is one moment, and one group will do.
         for e in range(self.z_degree + 1):
             members = np.flatnonzero((x_degree == e) | (top == 0))
-            count = int(np.count_nonzero(degrees <= top - e))
-            groups.append((count, members))
+            needed = int(np.count_nonzero(degrees <= top - e))
+            groups.append((needed, members))
             columns = np.flatnonzero(np.isin(delta, members))
             rank = np.searchsorted(members, delta[columns])
             place[:, columns] = start + table[:, gamma[columns]] * len(members) + rank
-            start += count * len(members)
+            start += needed * len(members)
         return groups, place
 
-    def response(self, rows: Array, X: Array, beta: Array) -> "BoxResponse":
+    def volumes(self, X: Array) -> Array:
+        """Return V between all points, the volumes of the boxes above two of them."""
+        tails = self._tails(self.clip(X))
+        tailsT = np.ascontiguousarray(tails.T)
+        V = np.empty((len(X), len(X)))
+        for first in range(0, len(X), _ROWS):
+            last = min(first + _ROWS, len(X))
+            volume_rows(tails[first:last], tailsT, first, V[first:last])
+            mirror(V, first, last)
+        return V
+
+    def response(
+        self, rows: Array, X: Array, beta: Array, volumes: Array | None = None
+    ) -> "BoxResponse":
         """Return how the decision values at the rows depend on P, for the dual solution beta.
 
         Parameters
@@ -273,6 +309,8 @@ class TessellatedBasis:
         rows : ndarray of shape (m, n)
         X : ndarray of shape (s, n)
         beta : ndarray of shape (s,)
+        volumes : ndarray of shape (s, m), default=None
+            V between X and the rows, for monomials without z; computed when None.
 
         Returns
         -------
@@ -280,25 +318,7 @@ class TessellatedBasis:
         """
         rows, X = self.clip(rows), self.clip(X)
         B = beta[:, None] * monomials(X, self._x_powers)
-        groups, _ = self._pair_moments
-        steps = self._moments[0]
-        tails = self._tails(rows)
-        XT, tailsT = np.ascontiguousarray(X.T), np.ascontiguousarray(self._tails(X).T)
-        m, s, n_moments = len(rows), len(X), len(steps)
-        both = np.empty((m, sum(count * len(members) for count, members in groups)))
-        size = min(m, max(1, _MOMENT_BYTES // (8 * max(1, s) * n_moments)))
-        room = np.empty(n_moments * size * s)
-        for first in range(0, m, size):
-            part = slice(first, min(first + size, m))
-            shape = (n_moments, part.stop - first, s)
-            T = room[: n_moments * shape[1] * s].reshape(shape)
-            moment_rows(rows[part], tails[part], XT, tailsT, steps, self.upper, T)
-            start = 0
-            for count, members in groups:
-                product = np.moveaxis(T[:count] @ B[:, members], 0, 1)
-                stop = start + count * len(members)
-                both[part, start:stop] = product.reshape(len(product), -1)
-                start = stop
+        both = self._sums(rows, X, B) if volumes is None else (B.T @ volumes).T
         return BoxResponse(
             basis=self,
             Z=monomials(rows, self._x_powers),
@@ -307,6 +327,29 @@ class TessellatedBasis:
             second=B.T @ self._point_moments(X),
             total=B.sum(axis=0),
         )
+
+    def _sums(self, rows: Array, X: Array, B: Array) -> Array:
+        """Return the sums over the second points of B times moments above both points."""
+        groups, _ = self._pair_moments
+        steps = self._moments[0]
+        tails = self._tails(rows)
+        XT, tailsT = np.ascontiguousarray(X.T), np.ascontiguousarray(self._tails(X).T)
+        m, s, n_moments = len(rows), len(X), len(steps)
+        both = np.empty((m, sum(needed * len(members) for needed, members in groups)))
+        size = min(m, max(1, _MOMENT_BYTES // (8 * max(1, s) * n_moments)))
+        room = np.empty(n_moments * size * s)
+        for first in range(0, m, size):
+            part = slice(first, min(first + size, m))
+            shape = (n_moments, part.stop - first, s)
+            T = room[: n_moments * shape[1] * s].reshape(shape)
+            moment_rows(rows[part], tails[part], XT, tailsT, steps, self.upper, T)
+            start = 0
+            for needed, members in groups:
+                product = np.moveaxis(T[:needed] @ B[:, members], 0, 1)
+                stop = start + needed * len(members)
+                both[part, start:stop] = product.reshape(len(product), -1)
+                start = stop
+        return both
 
     def _tails(self, X: Array) -> Array:
         return np.clip((self.upper - X) / (1.0 + 2.0 * self.delta), 0.0, 1.0)
@@ -359,7 +402,7 @@ class BoxResponse:
     second: Array
     total: Array
 
-    def matrix(self, weight: Array) -> Array:
+    def form(self, weight: Array) -> DenseMatrix:
         """Return sum_i weight_i W_i, which is D(beta) for weight = beta.
 
         Parameters
@@ -368,7 +411,7 @@ class BoxResponse:
 
         Returns
         -------
-        ndarray of shape (n_P, n_P)
+        DenseMatrix of order n_P
         """
         basis = self.basis
         delta, gamma = basis._monomials.T
@@ -381,7 +424,7 @@ class BoxResponse:
         second = own[delta, None] * self.second[delta, zeta]
         box = np.outer(own[delta], self.total[delta]) * basis._box_moments[zeta]
         W = np.block([[both, first - both], [second - both, box - first - second + both]])
-        return np.asarray(0.5 * (W + W.T))
+        return DenseMatrix(0.5 * (W + W.T))
 
     def mix(self, other: "BoxResponse", t: float) -> "BoxResponse":
         """Return the response to (1 - t) beta + t other_beta."""
@@ -404,22 +447,51 @@ class BoxResponse:
         -------
         ndarray of shape (m, a, b)
         """
+        a, b = left.shape[1], right.shape[1]
+        out = np.empty((len(self.Z), a, b))
+        for part, mine, other in self._polynomials(np.hstack([left, right])):
+            half = np.swapaxes(mine[:, :, :a], 1, 2) @ other[:, :, a:]
+            half += np.swapaxes(other[:, :, :a], 1, 2) @ mine[:, :, a:]
+            out[part] = 0.5 * half
+        return out
+
+    def decision(self, U: Array | float) -> Array:
+        """Return <W_i, U U'> at every point.
+
+        Parameters
+        ----------
+        U : ndarray of shape (n_P, r) or float
+            A number is that multiple of the identity.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        U = U * np.eye(self.basis.size) if isinstance(U, float) else U
+        out = np.empty(len(self.Z))
+        for part, mine, other in self._polynomials(U):
+            out[part] = np.einsum("izr,izr->i", mine, other)
+        return out
+
+    def _polynomials(self, sides: Array) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield, for parts of the points, two factors of sides'W_i sides, of shape (:, 2 n_z, r).
+
+        They are contracted over their second axis; the product is W_i before it is made symmetric.
+        """
         basis = self.basis
         q, n_z = len(basis._monomials), len(basis._z_powers)
         delta, gamma = basis._monomials.T
         table, place = basis._moments[2][:, gamma], basis._pair_moments[1]
-        m, a, b = len(self.Z), left.shape[1], right.shape[1]
-        sides = np.hstack([left, right])
+        m, r = len(self.Z), sides.shape[1]
         # The first point's polynomials in x for every gamma, above the point and elsewhere.
-        coefficients = np.zeros((len(basis._x_powers), 2, n_z, a + b))
+        coefficients = np.zeros((len(basis._x_powers), 2, n_z, r))
         coefficients[delta, 0, gamma] = sides[:q]
         coefficients[delta, 1, gamma] = sides[q:]
-        own = (self.Z @ coefficients.reshape(len(coefficients), -1)).reshape(m, 2, n_z, a + b)
+        own = (self.Z @ coefficients.reshape(len(coefficients), -1)).reshape(m, 2, n_z, r)
         second = self.second[delta, table]
         box = self.total[delta] * basis._box_moments[table]
         above, elsewhere = sides[:q], sides[q:]
-        out = np.empty((m, a, b))
-        size = max(1, _MOMENT_BYTES // (8 * n_z * max(q, 2 * (a + b))))
+        size = max(1, _MOMENT_BYTES // (8 * n_z * max(q, 2 * r)))
         for start in range(0, m, size):
             part = slice(start, start + size)
             both = self.both[part][:, place]
@@ -434,8 +506,4 @@ class BoxResponse:
                 axis=1,
             )
             mine = own[part].reshape(len(both), 2 * n_z, -1)
-            other = other.reshape(len(both), 2 * n_z, -1)
-            half = np.swapaxes(mine[:, :, :a], 1, 2) @ other[:, :, a:]
-            half += np.swapaxes(other[:, :, :a], 1, 2) @ mine[:, :, a:]
-            out[part] = 0.5 * half
-        return out
+            yield part, mine, other.reshape(len(both), 2 * n_z, -1)

@@ -1,6 +1,7 @@
 """Monomials of several variables, and sums of them evaluated in a fixed order."""
 
 from itertools import combinations_with_replacement
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,18 @@ def exponents(n: int, degree: int) -> IntArray:
     >>> exponents(2, 2).tolist()
     [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]]
     """
-    table = [
-        np.bincount(np.array(variables, dtype=np.intp), minlength=n)
-        for total in range(degree + 1)
-        for variables in combinations_with_replacement(range(n), total)
-    ]
-    return np.array(table, dtype=np.intp).reshape(len(table), n)
+    tables = []
+    for total in range(degree + 1):
+        rows = np.array(list(combinations_with_replacement(range(n), total)), dtype=np.intp)
+        table = np.zeros((count(n, degree=total) - count(n, degree=total - 1), n), dtype=np.intp)
+        np.add.at(table, (np.arange(len(table))[:, None], rows.reshape(len(table), total)), 1)
+        tables.append(table)
+    return np.concatenate(tables)
+
+
+def count(n: int, degree: int) -> int:
+    """Return the number of monomials in n variables up to a degree, without listing them."""
+    return comb(n + degree, n) if degree >= 0 else 0
 
 
 def monomials(X: Array, powers: IntArray) -> Array:
@@ -49,12 +56,12 @@ def monomials(X: Array, powers: IntArray) -> Array:
     -------
     ndarray of shape (m, q)
     """
-    Z = np.ones((X.shape[0], len(powers)))
-    for column, power in zip(Z.T, powers, strict=True):
-        for k in np.flatnonzero(power):
-            for _ in range(power[k]):
-                column *= X[:, k]
-    return Z
+    columns = np.ascontiguousarray(X.T)
+    Z = np.ones((len(powers), X.shape[0]))
+    for row, k in zip(*np.nonzero(powers), strict=True):
+        for _ in range(powers[row, k]):
+            Z[row] *= columns[k]
+    return np.ascontiguousarray(Z.T)
 
 
 @njit(cache=True, nogil=True)

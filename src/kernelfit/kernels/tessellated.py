@@ -53,9 +53,9 @@ def _add_separable(H: Array, F: Array, HT: Array, FT: Array, first: int, row: Ar
 
 
 @njit(cache=True, nogil=True)
-def volume_rows(tails: Array, tailsT: Array, out: Array) -> None:
-    """Write V between row points (m, n) and column points (n, s) into out (m, s)."""
-    for first in range(0, tailsT.shape[1], _TILE):
+def volume_rows(tails: Array, tailsT: Array, start: int, out: Array) -> None:
+    """Write V between row points (m, n) and column points (n, s), from start on, into out."""
+    for first in range(start, tailsT.shape[1], _TILE):
         width = min(_TILE, tailsT.shape[1] - first)
         for i in range(tails.shape[0]):
             _volumes(tails[i], tailsT, first, out[i, first : first + width])
@@ -171,6 +171,15 @@ def fill_quadratic(
 
 
 @njit(cache=True, nogil=True)
+def add_product(A: Array, B: Array, out: Array) -> None:
+    """Add the entrywise product of A and B to out, in one pass."""
+    for i in range(out.shape[0]):
+        a, b, row = A[i], B[i], out[i]
+        for j in range(row.size):
+            row[j] += a[j] * b[j]
+
+
+@njit(cache=True, nogil=True)
 def mirror(K: Array, first: int, last: int) -> None:
     """Copy the part of rows first .. last right of the diagonal block to the columns below it.
 
@@ -213,7 +222,7 @@ def moment_rows(
     b : float
     out : ndarray of shape (n_moments, m, s)
     """
-    volume_rows(tails, tailsT, out[0])
+    volume_rows(tails, tailsT, 0, out[0])
     for zeta in range(1, steps.shape[0]):
         parent, k, e = steps[zeta]
         for i in range(X.shape[0]):

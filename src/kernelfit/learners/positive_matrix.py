@@ -8,6 +8,8 @@ r"""Kernel learning over positive matrices: the family joined to support vector 
 over one task, or over the tasks of a multiclass problem that share one kernel.
 """
 
+import functools
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from kernelfit.families.positive_matrix import PositiveMatrixFamily, diagonal, symmetric_gram
+from kernelfit.families.volume_gram import VolumeGram
 from kernelfit.kernels.monomials import Array, IntArray
+from kernelfit.linalg.symmetric import DenseMatrix, LowRankMatrix
 from kernelfit.solvers.certificate import duality_gap
 from kernelfit.solvers.frank_wolfe import frank_wolfe
 from kernelfit.solvers.fully_corrective import fully_corrective
@@ -33,6 +37,8 @@ SOLVERS: dict[str, Callable[..., SaddleResult]] = {
     "hybrid": hybrid,
 }
 _MACHINE_ROUNDS = 1000
+_FEW = 8  # fewer support vectors than one in so many points: only the rows needed are computed
+_MIN_ROWS = 2048  # unless there are fewer points than this
 _SWEEPS = 5  # over machines that are coupled
 
 
@@ -42,10 +48,15 @@ class TaskResponse:
 
     parts: tuple[Any, ...]  # BoxResponse or FeatureResponse, all of one kind
 
-    def matrix(self, weight: Array) -> Array:
+    def form(self, weight: Array) -> DenseMatrix | LowRankMatrix:
         """Return the sum over tasks and points of weight_i W_i."""
-        matrices = [part.matrix(w) for part, w in zip(self.parts, weight, strict=True)]
-        return np.asarray(np.sum(matrices, axis=0))
+        forms = [part.form(w) for part, w in zip(self.parts, weight, strict=True)]
+        total: DenseMatrix | LowRankMatrix = functools.reduce(operator.add, forms)
+        return total
+
+    def decision(self, U: Array | float) -> Array:
+        """Return <W_i, U U'>, of shape (n_tasks, m)."""
+        return np.stack([part.decision(U) for part in self.parts])
 
     def contract(self, left: Array, right: Array) -> Array:
         """Return left'W_i right, of shape (n_tasks, m, a, b)."""
@@ -72,6 +83,7 @@ class KernelMachines:
     fit_intercept : bool
     cache_bytes : float
         Up to this size the Gram matrix is held in memory; otherwise rows are computed on demand.
+        Volumes of the basis are held besides where both fit.
     """
 
     def __init__(
@@ -89,8 +101,10 @@ class KernelMachines:
         self.epsilon, self.fit_intercept = epsilon, fit_intercept
         self._cache_bytes = cache_bytes
         self._m = p.shape[1]
-        dense = 8.0 * self._m**2 <= cache_bytes
-        self._buffer = np.empty((self._m, self._m)) if dense else None
+        matrices = cache_bytes / (8.0 * self._m**2)
+        self._buffer = np.empty((self._m, self._m)) if matrices >= 1.0 else None
+        if matrices >= 2.0 and family.volumes is None:
+            family.keep_volumes()
 
     @property
     def size(self) -> int:
@@ -99,7 +113,7 @@ class KernelMachines:
 
     def train(
         self,
-        U: Array,
+        U: Array | float,
         start: Array | None,
         tol: float,
         *,
@@ -120,8 +134,9 @@ class KernelMachines:
                 if L is not None:
                     moved -= L.T @ (beta[t] - centre[t])
                     p = p + L @ (L.T @ centre[t] - moved)
+                few = start is not None and _FEW * np.count_nonzero(beta[t]) < self._m
                 beta[t] = solve_svm_dual(
-                    self._gram(functions, L),
+                    self._gram(functions, L, few),
                     p,
                     self.lower[t],
                     self.upper[t],
@@ -136,9 +151,15 @@ class KernelMachines:
                     moved += L.T @ (beta[t] - centre[t])
         return beta
 
-    def _gram(self, functions: Any, L: Array | None) -> DenseGram | RowGram:
-        """Return K + L L', as a matrix or by rows."""
+    def _gram(self, functions: Any, L: Array | None, few: bool) -> DenseGram | RowGram:
+        """Return K + L L', as a matrix or by rows, which is faster if few will be needed."""
         basis = self.family.basis
+        if self.family.volumes is not None and self._buffer is not None:
+            gram = VolumeGram(functions, self.family.volumes, L)
+            if not few or self._m < _MIN_ROWS:
+                return DenseGram(gram.fill(self._buffer))
+            size = 16.0 * self._m**2 / _FEW  # twice as many rows as there are support vectors
+            return RowGram(gram.rows, gram.diagonal, size, np.float64, compute_block=gram.block)
         if self._buffer is not None:
             return DenseGram(symmetric_gram(basis, functions, self._buffer, L))
 
@@ -171,16 +192,17 @@ class KernelMachines:
         """Return the sum over the tasks of p'beta - epsilon ||beta||_1."""
         return float(np.sum(self.p * beta) - self.epsilon * np.sum(np.abs(beta)))
 
-    def machine_gap(self, beta: Array, decision: Array) -> tuple[float, FloatArray]:
-        """Return the duality gap of the machines given K beta, and their best intercepts."""
-        total, intercept = 0.0, np.zeros(len(beta))
+    def machine_gap(self, beta: Array, decision: Array) -> tuple[float, FloatArray, float]:
+        """Return the duality gap of the machines given K beta, best intercepts and resolution."""
+        total, intercept, resolution = 0.0, np.zeros(len(beta)), 0.0
         for t, b in enumerate(beta):
-            gap, _, intercept[t], _ = duality_gap(
+            gap, _, intercept[t], rounding = duality_gap(
                 decision[t] - self.p[t], self.p[t], b, self.lower[t], self.upper[t],
                 self.epsilon, self.fit_intercept,
             )  # fmt: skip
             total += gap
-        return total, intercept
+            resolution += rounding
+        return total, intercept, resolution
 
 
 def merge_rows(X: Array, y: Array, weight: Array) -> tuple[IntArray, FloatArray]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from kernelfit.solvers.saddle import (
     Array,
+    Assessment,
     Callback,
     Progress,
     SaddleProblem,
@@ -27,7 +28,7 @@ from kernelfit.solvers.saddle import (
     initial_pair,
 )
 
-_SLOPE = 0.1  # the line search ends where the slope is this fraction of that at its start
+_LEFT = 10.0  # the line search ends where at most so many times its gain is left to gain
 _TRIALS = 8  # and after this many trial points at the latest
 
 
@@ -57,35 +58,38 @@ def frank_wolfe(
     -------
     SaddleResult
     """
-    beta, response, P = initial_pair(problem, start, min(1e-3, 0.1 * tol))
-    progress = Progress(tol, callback, assess(problem, beta, factor(P), response))
+    n = problem.size
+    beta, response, U = initial_pair(problem, start, min(1e-3, 0.1 * tol))
+    progress = Progress(tol, callback, assess(problem, beta, U, response))
     if progress.finished:
         return progress.result()
 
-    def visit(P: Array) -> Array:
-        """Train with P, note the certificate and return D."""
+    def visit(U: Array) -> Assessment:
+        """Train with P = U U' and note the certificate."""
         nonlocal beta
-        U = factor(P)
         beta = problem.train(U, beta, min(1e-3, max(0.1 * progress.relative_gap, 0.01 * tol)))
         assessment = assess(problem, beta, U, problem.respond(beta))
         progress.add(assessment)
-        return assessment.D
+        return assessment
 
     if start is None:  # the first atom is the best response to the first dual solutions
-        v = np.linalg.eigh(P)[1][:, -1]
-        P = problem.size * np.outer(v, v)
-    D = visit(P)
+        U = U[:, :1] * np.sqrt(n / np.sum(U[:, 0] ** 2))
+    here = visit(U)
     while not progress.finished and len(progress.history) < max_iter:
-        v = np.linalg.eigh(D)[1][:, -1]
-        towards = problem.size * np.outer(v, v) - P
-        slope = first = -0.5 * float(np.sum(D * towards))
+        atom = np.sqrt(n) * here.D.leading(1)[1]
+        first = _slope(here, U, atom)
         if first >= 0.0:
             break
         low, high, low_slope, high_slope, t = 0.0, 1.0, first, np.nan, 0.5
-        for trial in range(_TRIALS):
-            D = visit(P + t * towards)
-            slope = -0.5 * float(np.sum(D * towards))
-            small = abs(slope) <= _SLOPE * abs(first) or (t == 1.0 and slope < 0.0)
+        best, value = here, here.upper
+        for _ in range(_TRIALS):
+            trial = visit(_mixture(U, atom, t))
+            slope = _slope(trial, U, atom)
+            # By convexity nothing between the trial and the end of the bracket is lower by more.
+            left = slope * (t - low) if slope > 0.0 else -slope * (high - t)
+            if best is here or trial.upper < best.upper:
+                best = trial
+            small = left <= _LEFT * (value - trial.upper)
             if small or progress.finished or len(progress.history) >= max_iter:
                 break
             if slope < 0.0:
@@ -94,9 +98,22 @@ def frank_wolfe(
                 high, high_slope = t, slope
             if np.isnan(high_slope):
                 t = min(2.0 * t, 1.0)
-            elif trial % 3 == 2:  # regula falsi may keep one end for long
-                t = 0.5 * (low + high)
-            else:
-                t = low - low_slope * (high - low) / (high_slope - low_slope)
-        P = P + t * towards
+                continue
+            t = low - low_slope * (high - low) / (high_slope - low_slope)
+            if not 0.1 * (high - low) <= t - low <= 0.9 * (high - low):
+                t = 0.5 * (low + high)  # where one slope is far steeper, the chord says little
+        here, U = best, best.U
     return progress.result()
+
+
+def _slope(place: Assessment, U: Array, atom: Array) -> float:
+    """Return the derivative of the value from P towards the atom, -1/2 <D, n v v' - P>."""
+    return -0.5 * float(np.trace(place.D.restrict(atom)) - np.trace(place.D.restrict(U)))
+
+
+def _mixture(U: Array, atom: Array, t: float) -> Array:
+    """Return a factor of (1 - t) P + t n v v'."""
+    vectors, roots, _ = np.linalg.svd(
+        np.hstack([np.sqrt(1.0 - t) * U, np.sqrt(t) * atom]), full_matrices=False
+    )
+    return factor(roots**2, vectors)

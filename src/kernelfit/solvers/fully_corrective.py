@@ -28,22 +28,23 @@ from scipy.optimize import minimize_scalar
 
 from kernelfit.solvers.result import FloatArray
 from kernelfit.solvers.saddle import (
+    ALL_DIRECTIONS,
+    FIRST_DIRECTIONS,
     Array,
     Callback,
     Progress,
     Response,
     SaddleProblem,
     SaddleResult,
+    SymmetricMatrix,
     assess,
     factor,
     initial_pair,
     project_simplex,
 )
 
-# Up to this order of P all directions are used from the start.
-_ALL_DIRECTIONS = 64
-# Otherwise this many are, and up to this many are added at a time.
-_FIRST_DIRECTIONS, _NEW_DIRECTIONS = 12, 4
+# Up to this many directions are added at a time.
+_NEW_DIRECTIONS = 4
 # rho as a fraction of lambda_max(D) / (2 n): at first, at most and at least. The smaller, the fewer
 # steps; but several tasks are coupled by 1 / rho, and are trained one after the other.
 _WEIGHT, _MAX_WEIGHT, _MIN_WEIGHT, _MIN_COUPLED = 0.5, 2.0, 3e-3, 0.5
@@ -76,37 +77,36 @@ def fully_corrective(
     -------
     SaddleResult
     """
-    beta, response, P = initial_pair(problem, start, min(1e-3, 0.1 * tol))
+    beta, response, U = initial_pair(problem, start, min(1e-3, 0.1 * tol))
     n = problem.size
-    D = response.matrix(beta)
-    count = n if n <= _ALL_DIRECTIONS else _FIRST_DIRECTIONS
-    V = np.eye(n) if count == n else np.linalg.eigh(P + n * D / max(np.trace(D), 1e-300))[1]
-    V = np.ascontiguousarray(V[:, n - count :])
-    centre = V.T @ P @ V
-    centre *= n / np.trace(centre)
+    D = response.form(beta)
+    if n <= ALL_DIRECTIONS:
+        V = np.eye(n)
+    else:
+        V = np.linalg.qr(np.hstack([U, _beyond(U, D.leading(FIRST_DIRECTIONS)[1])]))[0]
+    centre = (V.T @ U) @ (U.T @ V)
     weight, least = _WEIGHT, _MIN_WEIGHT if len(beta) == 1 else _MIN_COUPLED
-    pair = assess(problem, beta, factor(V @ centre @ V.T), response)
-    progress = Progress(tol, callback, pair)
+    progress = Progress(tol, callback, assess(problem, beta, U, response))
     done = progress.finished
     while not done and len(progress.history) < max_iter:
-        top = float(np.linalg.eigvalsh(V.T @ D @ V)[-1])
+        top = float(np.linalg.eigvalsh(D.restrict(V))[-1])
         if top <= 0.0:
             break
         model = _Proximal(centre, 0.5 * weight * top / n)
         direction = model.step(problem, beta, response, V, progress.relative_gap)
         other = problem.respond(direction)
-        ends = [V.T @ matrix @ V for matrix in
-                (D, response.matrix(direction), other.matrix(direction))]  # fmt: skip
+        forms = D, response.form(direction), other.form(direction)
+        ends = [form.restrict(V) for form in forms]
         t = _line_search(problem, model, beta, direction, ends)
         beta = (1.0 - t) * beta + t * direction
         response = other if t == 1.0 else response.mix(other, t)
-        D = response.matrix(beta)
-        S = model.maximiser(V.T @ D @ V)
+        D = response.form(beta)
+        values, vectors = model.maximiser(D.restrict(V))
         if t >= _FULL_STEP:
-            centre, weight = S, max(0.4 * weight, least)
+            centre, weight = (vectors * values) @ vectors.T, max(0.4 * weight, least)
         elif t <= _SHORT_STEP:
             weight = min(2.0 * weight, _MAX_WEIGHT)
-        done = progress.add(assess(problem, beta, factor(V @ S @ V.T), response))
+        done = progress.add(assess(problem, beta, factor(values, V @ vectors), response))
         if V.shape[1] < n and not done:
             V, centre = _grow(V, centre, D, 0.1 * progress.gap)
     return progress.result()
@@ -122,21 +122,22 @@ class _Proximal:
         a, Q = np.linalg.eigh(self.centre + G / (2.0 * self.rho))
         return a, Q, project_simplex(a, self.trace)
 
-    def maximiser(self, G: Array) -> FloatArray:
-        """Return S."""
+    def maximiser(self, G: Array) -> tuple[FloatArray, FloatArray]:
+        """Return the eigenvalues and eigenvectors of S."""
         _, Q, s = self._cut(G)
-        return np.asarray((Q * s) @ Q.T)
+        return s, Q
 
     def value(self, G: Array) -> float:
         """Return psi(G)."""
-        S = self.maximiser(G)
+        s, Q = self.maximiser(G)
+        S = (Q * s) @ Q.T
         return float(0.5 * np.sum(G * S) - 0.5 * self.rho * np.sum((S - self.centre) ** 2))
 
     def step(
         self, problem: SaddleProblem, beta: Array, response: Response, V: Array, gap: float
     ) -> FloatArray:
         """Return the maximiser of the second-order model at beta."""
-        a, Q, s = self._cut(V.T @ response.matrix(beta) @ V)
+        a, Q, s = self._cut(response.form(beta).restrict(V))
         positive = np.flatnonzero(s > 0.0)
         w = response.contract(V @ Q, V @ Q[:, positive])
         columns = []
@@ -170,19 +171,22 @@ def _line_search(
     return float(found.x)
 
 
-def _grow(V: Array, centre: Array, D: Array, allowed: float) -> tuple[Array, Array]:
+def _grow(V: Array, centre: Array, D: SymmetricMatrix, allowed: float) -> tuple[Array, Array]:
     """Add the top eigenvectors of D to the span where it loses more than allowed of the bound."""
-    n = len(D)
-    best = float(np.linalg.eigvalsh(V.T @ D @ V)[-1])
-    values, vectors = np.linalg.eigh(D)
-    if 0.5 * n * (values[-1] - best) <= allowed:
+    best = float(np.linalg.eigvalsh(D.restrict(V))[-1])
+    values, vectors = D.leading(_NEW_DIRECTIONS)
+    if 0.5 * len(V) * (values[0] - best) <= allowed:
         return V, centre
-    new = vectors[:, -_NEW_DIRECTIONS:]
-    new = new - V @ (V.T @ new)
-    Q, R = np.linalg.qr(new)
-    Q = Q[:, np.abs(np.diag(R)) > 1e-6]
-    Q, _ = np.linalg.qr(Q - V @ (V.T @ Q))
+    Q = _beyond(V, vectors)
     k = V.shape[1]
     larger = np.zeros((k + Q.shape[1],) * 2)
     larger[:k, :k] = centre
     return np.hstack([V, Q]), larger
+
+
+def _beyond(V: Array, new: Array) -> Array:
+    """Return an orthonormal basis of what the new directions add to the span of V."""
+    V = np.linalg.qr(V)[0]
+    Q, R = np.linalg.qr(new - V @ (V.T @ new))
+    Q = Q[:, np.abs(np.diag(R)) > 1e-6]
+    return np.asarray(np.linalg.qr(Q - V @ (V.T @ Q))[0])

@@ -38,8 +38,8 @@ from kernelfit.solvers.saddle import (
     project_simplex,
 )
 
-_BALANCE = 0.1  # 1 / (tau n)
-_HANDOVER = 1e-2  # relative gap at which the hybrid leaves Frank-Wolfe
+_BALANCE = 0.5  # 1 / (tau n)
+_HANDOVER, _PATIENCE = 1e-2, 50  # relative gap or steps at which the hybrid leaves Frank-Wolfe
 
 
 def accelerated_primal_dual(
@@ -68,9 +68,10 @@ def accelerated_primal_dual(
     SaddleResult
     """
     n = problem.size
-    beta, response, P = initial_pair(problem, start, min(1e-3, 0.1 * tol))
-    progress = Progress(tol, callback, assess(problem, beta, factor(P), response))
-    x = x_before = 0.5 * response.matrix(beta)
+    beta, response, U = initial_pair(problem, start, min(1e-3, 0.1 * tol))
+    progress = Progress(tol, callback, assess(problem, beta, U, response))
+    P = U @ U.T
+    x = x_before = 0.5 * response.form(beta).entries
     while not progress.finished and len(progress.history) < max_iter:
         square = 2.0 * float(np.trace(x))  # L^2
         if square <= 0.0:
@@ -78,15 +79,17 @@ def accelerated_primal_dual(
         inverse_tau = _BALANCE * n
         sigma = inverse_tau / square
         values, vectors = np.linalg.eigh(P + sigma * (2.0 * x - x_before))
-        P = (vectors * project_simplex(values, n)) @ vectors.T
-        shift = inverse_tau * np.einsum("tirr->ti", response.contract(np.eye(n), np.eye(n)))
+        values = project_simplex(values, n)
+        P = (vectors * values) @ vectors.T
+        shift = inverse_tau * response.decision(1.0)
         gap = progress.relative_gap
         beta = problem.train(
             _root(P + inverse_tau * np.eye(n)), beta, min(1e-4, max(0.01 * gap, 1e-11)), shift=shift
         )
         response = problem.respond(beta)
-        x_before, x = x, 0.5 * response.matrix(beta)
-        progress.add(assess(problem, beta, factor(P), response))
+        pair = assess(problem, beta, factor(values, vectors), response)
+        progress.add(pair)
+        x_before, x = x, 0.5 * pair.D.entries
     return progress.result()
 
 
@@ -110,11 +113,16 @@ def hybrid(
     SaddleResult
     """
     first = frank_wolfe(
-        problem, tol=max(tol, _HANDOVER), max_iter=max_iter, start=start, callback=callback
+        problem,
+        tol=max(tol, _HANDOVER),
+        max_iter=min(max_iter, _PATIENCE),
+        start=start,
+        callback=callback,
     )
     left = max_iter - first.n_iter
-    if tol >= _HANDOVER or left <= 0:
-        return replace(first, converged=first.gap <= tol * abs(first.objective))
+    converged = first.gap <= tol * abs(first.objective)
+    if converged or left <= 0:
+        return replace(first, converged=converged)
     second = accelerated_primal_dual(
         problem, tol=tol, max_iter=left, start=(first.x, first.factor), callback=callback
     )

@@ -24,19 +24,46 @@ from kernelfit.solvers.result import FloatArray, SolverResult
 
 Array = npt.NDArray[Any]
 Callback = Callable[[int, float, float], Any]
+# Up to this order of P all directions are used from the start, otherwise this many.
+ALL_DIRECTIONS, FIRST_DIRECTIONS = 64, 12
 # Eigenvalues of P below this fraction of its trace are left out of its factor.
 _RANK_TOL = 1e-12
-# Rounding limits a gap below this fraction of the objective where this many steps do not reduce it
-# by this fraction. A larger gap may rest for as long and fall again: APD does not descend steadily.
-_STALL_GAP, _STALL_STEPS, _STALL_PROGRESS = 1e-6, 50, 0.01
+# Rounding limits a gap below this fraction of the objective, or this multiple of its resolution,
+# where this many steps do not reduce it by this fraction. A larger gap may rest for as long and
+# fall again: APD does not descend steadily.
+_STALL_GAP, _STALL_ROUNDING, _STALL_STEPS, _STALL_PROGRESS = 1e-6, 100.0, 50, 0.01
 R = TypeVar("R", bound="Response")
+
+
+class SymmetricMatrix(Protocol):
+    """A symmetric matrix; see `kernelfit.linalg.symmetric`."""
+
+    @property
+    def entries(self) -> Array:
+        """The matrix as an array, which may be large."""
+
+    @property
+    def trace(self) -> float:
+        """The sum of the eigenvalues."""
+
+    def restrict(self, V: Array) -> Array:
+        """Return V'AV."""
+
+    def leading(self, k: int) -> tuple[Array, Array]:
+        """Return up to k leading eigenvalues, descending, and their eigenvectors.
+
+        The first value is an upper bound on the largest eigenvalue.
+        """
 
 
 class Response(Protocol):
     """The matrices W_i, linear in beta, with (K_P beta)_i = <W_i, P>, for every task."""
 
-    def matrix(self, weight: Array) -> Array:
-        """Return the sum over tasks and points of weight_i W_i, of shape (n, n)."""
+    def form(self, weight: Array) -> SymmetricMatrix:
+        """Return the sum over tasks and points of weight_i W_i, of order n."""
+
+    def decision(self, U: Array | float) -> Array:
+        """Return <W_i, U U'> of shape (n_tasks, m); a number is that multiple of the identity."""
 
     def contract(self, left: Array, right: Array) -> Array:
         """Return left'W_i right, of shape (n_tasks, m, a, b)."""
@@ -52,7 +79,7 @@ class SaddleProblem(Protocol):
 
     def train(
         self,
-        U: Array,
+        U: Array | float,
         start: Array | None,
         tol: float,
         *,
@@ -60,6 +87,8 @@ class SaddleProblem(Protocol):
         shift: Array | None = None,
     ) -> FloatArray:
         """Return the dual solutions for the kernel matrix K of the factor U.
+
+        A number U is that multiple of the identity.
 
         With `update`, L of shape (n_tasks, m, j), and `shift`, c of shape (n_tasks, m), they
         maximise kappa(b) + c'b - 1/2 b'K b - 1/2 ||L'(b - start)||^2, where L'(b - start) is
@@ -72,8 +101,11 @@ class SaddleProblem(Protocol):
     def kappa(self, beta: Array) -> float:
         """Return the part of the dual objective without kernel."""
 
-    def machine_gap(self, beta: Array, decision: Array) -> tuple[float, FloatArray]:
-        """Return the duality gap of the machines given K beta, and their best intercepts."""
+    def machine_gap(self, beta: Array, decision: Array) -> tuple[float, FloatArray, float]:
+        """Return the duality gap of the machines given K beta, best intercepts and resolution.
+
+        A gap below its resolution is rounding error.
+        """
 
 
 @dataclass(frozen=True)
@@ -106,18 +138,22 @@ class Assessment:
     ----------
     beta : ndarray of shape (n_tasks, m)
     U : ndarray of shape (n, rank)
-    D : ndarray of shape (n, n)
+    D : SymmetricMatrix
+        Of order n.
     lower, gap : float
         The optimum lies between lower and upper = lower + gap.
     intercept : ndarray of shape (n_tasks,)
+    resolution : float
+        Rounding error of the gap at the least.
     """
 
     beta: Array
     U: Array
-    D: Array
+    D: SymmetricMatrix
     lower: float
     gap: float
     intercept: FloatArray
+    resolution: float
 
     @property
     def upper(self) -> float:
@@ -144,13 +180,13 @@ def assess(problem: SaddleProblem, beta: Array, U: Array, response: Response) ->
     -------
     Assessment
     """
-    D = response.matrix(beta)
-    top = max(float(np.linalg.eigvalsh(D)[-1]), 0.0)
-    decision = np.einsum("tirr->ti", response.contract(U, U))
-    machine_gap, intercept = problem.machine_gap(beta, decision)
-    kernel_gap = 0.5 * (problem.size * top - float(np.einsum("ir,ij,jr->", U, D, U)))
+    D = response.form(beta)
+    top = max(float(D.leading(1)[0][0]), 0.0)
+    machine_gap, intercept, resolution = problem.machine_gap(beta, response.decision(U))
+    kernel_gap = 0.5 * (problem.size * top - float(np.trace(D.restrict(U))))
     lower = problem.kappa(beta) - 0.5 * problem.size * top
-    return Assessment(beta, U, D, lower, machine_gap + max(kernel_gap, 0.0), intercept)
+    gap = machine_gap + max(kernel_gap, 0.0)
+    return Assessment(beta, U, D, lower, gap, intercept, resolution)
 
 
 class Progress:
@@ -204,7 +240,8 @@ class Progress:
     @property
     def finished(self) -> bool:
         """Whether the tolerance is met or rounding prevents more."""
-        if len(self.history) <= _STALL_STEPS or self.gap > _STALL_GAP * abs(self.lower):
+        small = max(_STALL_GAP * abs(self.lower), _STALL_ROUNDING * self._lowest.resolution)
+        if len(self.history) <= _STALL_STEPS or self.gap > small:
             return self.converged
         before = self.history[-1 - _STALL_STEPS][1]
         return self.converged or self.gap > (1.0 - _STALL_PROGRESS) * before
@@ -233,11 +270,12 @@ class Progress:
 def initial_pair(
     problem: SaddleProblem, start: tuple[Array, Array] | None, tol: float
 ) -> tuple[Array, Response, Array]:
-    """Return dual solutions, the response to them and a first P.
+    """Return dual solutions, the response to them and a factor of a first P.
 
     Without a start these are the dual solutions for the kernel of n I, and D scaled to trace n. As
     n I is above every feasible P, they give a lower bound, often close to the optimum; where D has
-    rank one they are optimal. A start where D vanishes says nothing about P and is trained alike.
+    rank one they are optimal. Of a large D only the leading eigenvectors are used. A start where D
+    vanishes says nothing about P and is trained alike.
 
     Parameters
     ----------
@@ -250,37 +288,40 @@ def initial_pair(
     -------
     beta : ndarray of shape (n_tasks, m)
     response : Response
-    P : ndarray of shape (n, n)
+    U : ndarray of shape (n, rank)
     """
     n = problem.size
     if start is not None:
         beta, U = start
         response = problem.respond(beta)
-        if np.trace(response.matrix(beta)) > 0.0:
-            return beta, response, U @ U.T
-    beta = problem.train(np.sqrt(n) * np.eye(n), None, tol)
+        if response.form(beta).trace > 0.0:
+            return beta, response, U
+    beta = problem.train(np.sqrt(n), None, tol)
     response = problem.respond(beta)
-    D = response.matrix(beta)
-    trace = float(np.trace(D))
-    return beta, response, n * D / trace if trace > 0.0 else np.eye(n)
+    count = n if n <= ALL_DIRECTIONS else FIRST_DIRECTIONS
+    values, vectors = response.form(beta).leading(count)
+    if values[0] <= 0.0:
+        values, vectors = np.ones(count), np.eye(n, count)
+    return beta, response, factor(values, vectors)
 
 
-def factor(P: Array) -> FloatArray:
-    """Return U with P = U U', without the eigenvalues that are zero up to rounding.
+def factor(values: Array, vectors: Array) -> FloatArray:
+    """Return U with U U' proportional to a matrix of given eigenpairs, and of trace n.
+
+    Eigenvalues that are zero up to rounding are left out.
 
     Parameters
     ----------
-    P : ndarray of shape (n, n)
-        Positive semidefinite, of trace n.
+    values : ndarray of shape (k,)
+    vectors : ndarray of shape (n, k)
 
     Returns
     -------
     ndarray of shape (n, rank)
     """
-    values, vectors = np.linalg.eigh(P)
     kept = values > _RANK_TOL * values.sum()
     U = vectors[:, kept] * np.sqrt(values[kept])
-    return np.asarray(U * np.sqrt(len(P) / np.sum(U * U)))
+    return np.asarray(U * np.sqrt(len(vectors) / np.sum(U * U)))
 
 
 def project_simplex(v: FloatArray, total: float) -> FloatArray:

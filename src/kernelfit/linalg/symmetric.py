@@ -1,0 +1,137 @@
+"""Symmetric matrices that are asked for their restriction to a span and their leading eigenpairs.
+
+`DenseMatrix` holds the entries, `LowRankMatrix` factors of few columns, for which everything costs
+O(n) unless the entries are asked for. Both have ``entries``, ``trace``, ``restrict(V) = V'AV`` and
+``leading(k)``, whose first value is an upper bound on the largest eigenvalue up to rounding.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky
+
+from kernelfit.linalg.eigen import leading_eigenpairs
+
+Array = NDArray[Any]
+
+_MAX_DENSE = 300  # the order up to which all eigenpairs are computed
+_GUARDS = 4  # vectors beyond those wanted in the block iteration
+_RESIDUAL = 1e-8  # of eigenvectors found by iteration, as a fraction of the trace
+
+
+@dataclass(frozen=True)
+class DenseMatrix:
+    """A positive semidefinite matrix by its entries.
+
+    Parameters
+    ----------
+    entries : ndarray of shape (n, n)
+    """
+
+    entries: Array
+
+    def __add__(self, other: "DenseMatrix") -> "DenseMatrix":
+        return DenseMatrix(self.entries + other.entries)
+
+    @property
+    def trace(self) -> float:
+        """The sum of the eigenvalues."""
+        return float(np.trace(self.entries))
+
+    def restrict(self, V: Array) -> Array:
+        """Return V'AV."""
+        return np.asarray(V.T @ self.entries @ V)
+
+    @cached_property
+    def _eigenpairs(self) -> tuple[Array, Array]:
+        values, vectors = np.linalg.eigh(self.entries)
+        return values[::-1], vectors[:, ::-1]
+
+    def leading(self, k: int) -> tuple[Array, Array]:
+        """Return at most k leading eigenvalues, descending, and their eigenvectors.
+
+        Large matrices are not decomposed where few pairs are wanted. An iteration finds eigenvalues
+        from below; the first one is therefore raised by its possible error and proved to be a bound
+        by a Cholesky factorisation of ``bound I - A``.
+
+        Parameters
+        ----------
+        k : int
+
+        Returns
+        -------
+        values : ndarray of shape (k,)
+        vectors : ndarray of shape (n, k)
+        """
+        A = self.entries
+        n, width = len(A), k + _GUARDS
+        if n > _MAX_DENSE and 4 * width < n and "_eigenpairs" not in vars(self):
+            start = A[:, np.argsort(-np.diagonal(A), kind="stable")[:width]]
+            scale = max(self.trace, np.finfo(float).tiny)
+            found = leading_eigenpairs(A, k, start, tol=_RESIDUAL * scale)
+            # Errors of eigenvalues are of the order of residual^2 unless others are close.
+            for error in (_RESIDUAL**1.5 * scale, found.residual):
+                values = found.values[:k] + error * np.eye(1, k)[0]
+                if found.converged and _bounds(values[0], A):
+                    return values, found.vectors[:, :k]
+        values, vectors = self._eigenpairs
+        return values[:k], vectors[:, :k]
+
+
+def _bounds(bound: float, A: Array) -> bool:
+    """Return whether ``bound I - A`` is positive definite."""
+    shifted = -A
+    shifted[np.diag_indices_from(shifted)] += bound
+    try:
+        cholesky(shifted, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class LowRankMatrix:
+    """The matrix (L R' + R L') / 2, positive semidefinite or asked for its restriction alone.
+
+    Parameters
+    ----------
+    left, right : ndarray of shape (n, j)
+        L and R.
+    """
+
+    left: Array
+    right: Array
+
+    def __add__(self, other: "LowRankMatrix") -> "LowRankMatrix":
+        return LowRankMatrix(
+            np.hstack([self.left, other.left]), np.hstack([self.right, other.right])
+        )
+
+    @property
+    def entries(self) -> Array:
+        """The matrix itself."""
+        A = self.left @ self.right.T
+        return np.asarray(0.5 * (A + A.T))
+
+    @property
+    def trace(self) -> float:
+        """The sum of the eigenvalues."""
+        return float(np.sum(self.left * self.right))
+
+    def restrict(self, V: Array) -> Array:
+        """Return V'AV."""
+        A = (V.T @ self.left) @ (self.right.T @ V)
+        return np.asarray(0.5 * (A + A.T))
+
+    def leading(self, k: int) -> tuple[Array, Array]:
+        """Return at most k leading eigenvalues, descending, and their eigenvectors.
+
+        As many as there are factors at most: the others are zero.
+        """
+        Q = np.linalg.qr(np.hstack([self.left, self.right]))[0]
+        values, vectors = np.linalg.eigh(self.restrict(Q))
+        count = min(k, self.left.shape[1])
+        return values[: -count - 1 : -1], Q @ vectors[:, : -count - 1 : -1]

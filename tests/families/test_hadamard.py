@@ -93,6 +93,28 @@ def test_curvature_bounds_the_hessian(method, tau, seed):
     assert np.linalg.eigvalsh(rough - bound).min() > -1e-9
     if tau == 0.0:
         assert np.allclose(bound, hessian, atol=1e-6)
+    # No more than the groups of eigenvectors below the threshold allow.
+    assert np.linalg.eigvalsh(1.25 * (hessian + hessian.T) / 2 - bound).min() > -1e-6
+
+
+@pytest.mark.parametrize("factor", [0.999, 1.001])
+@pytest.mark.parametrize("n_rest", [0, 5])
+def test_curvature_at_an_eigenvalue_near_the_threshold(factor, n_rest):
+    """The divided differences are smallest, and a bound of 1 on them loosest, just above it."""
+    K, beta = setting(n=30, zeros=0.0)
+    beta[:n_rest] = 0.0
+    values = np.linalg.eigvalsh(1.0 + dank.gamma_matrix(K, beta, 0.7))[::-1]
+    member = AdaptiveFamily(0.7, np.ones(30), 2.0 * factor * values[4])
+    gram = DenseGram(K)
+    h = 1e-6
+    sides = np.vstack((np.eye(30), -np.eye(30)))
+    moved = np.array([member.respond(gram, beta + h * e).decision for e in sides])
+    hessian = (moved[:30] - moved[30:]) / (2 * h)
+    hessian = (hessian + hessian.T) / 2
+    response = member.respond(gram, beta)
+    bound = response.curvature(K, response.ridge(gram))
+    assert np.linalg.eigvalsh(bound - hessian).min() > -1e-5
+    assert np.linalg.eigvalsh(1.25 * hessian - bound).min() > -1e-5
 
 
 def test_energy_does_not_cancel():

@@ -24,7 +24,7 @@ from itertools import pairwise
 from typing import Self
 
 import numpy as np
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from kernelfit.families.hadamard import (
     FloatArray,
@@ -36,8 +36,12 @@ from kernelfit.families.hadamard import (
     quartic_parts,
 )
 
-# Beyond this order a few leading eigenvectors are found by Lanczos iterations.
-_MAX_DENSE_ORDER = 1500
+# Beyond this order, some leading eigenvectors are sought by Lanczos iterations before all of them.
+# An eigenvalue may be missed that exceeds the threshold by the slack, relative to it.
+_MAX_DENSE_ORDER = 400
+_LANCZOS_SIZES = (32, 128)
+_LANCZOS_RESTARTS = 10
+_SLACK = 1e-6
 # Of the curvature: eigenvalues below this fraction of the threshold mix with all those above it at
 # nearly the same rate; others below are divided into groups whose rates differ by this factor at
 # most. For more eigenvectors than order / 8 or more groups than n / (4 rank) that would be slow;
@@ -86,7 +90,7 @@ class LowRankResponse(Response):
     near_values : ndarray of shape (k,)
         Their eigenvalues, largest first.
     rest : float
-        Bound on the other eigenvalues.
+        The next eigenvalue, or the last of `near_values` where it has not been sought.
     """
 
     factors: FloatArray
@@ -198,7 +202,7 @@ class AdaptiveFamily(HadamardFamily):
         most = max(rank, _MIN_STORED, len(M) // 8)
         stored = min(int(np.count_nonzero(values > _FAR * limit)), most)
         unknown = 0.0 if len(values) == len(M) else values[-1]
-        rest = float(np.append(values, unknown)[stored])
+        rest = float(np.append(values, min(unknown, limit))[stored])
         values, vectors = values[:stored], vectors[:, :stored]
         root = _roots(beta, self.weight)
         root[-1] = root[-1] or 1.0  # where every point is a support vector, the last row is zero
@@ -290,14 +294,33 @@ def _groups(distances: FloatArray, most: int) -> list[slice]:
 def _leading_eigenpairs(M: FloatArray, limit: float) -> tuple[FloatArray, FloatArray]:
     """Return eigenvalues, largest first, and eigenvectors: all above the limit and some below."""
     order = len(M)
-    wanted = 32
-    while order > _MAX_DENSE_ORDER and wanted < order // 8:
-        start = np.linspace(1.0, 2.0, order)  # fixed, hence reproducible
-        values, vectors = eigsh(M, k=wanted, which="LA", v0=start)
-        if values[0] <= limit:
+    for wanted in _LANCZOS_SIZES:
+        if order <= max(_MAX_DENSE_ORDER, 8 * wanted):
             break
-        wanted *= 2
-    else:
-        # All of them: LAPACK's routine for a part of the spectrum fails where that is clustered.
-        values, vectors = np.linalg.eigh(M)
+        start = np.linspace(1.0, 2.0, order)  # fixed, hence reproducible
+        try:
+            values, vectors = eigsh(M, k=wanted, which="LA", v0=start, maxiter=_LANCZOS_RESTARTS)
+        except ArpackNoConvergence as error:  # in a cluster, most likely of the last of them
+            values, vectors = error.eigenvalues, error.eigenvectors
+        descending = np.argsort(-values)
+        values, vectors = values[descending], vectors[:, descending]
+        rank = int(np.count_nonzero(values > limit))
+        if 2 * rank <= wanted and _all_found(M, values[:rank], vectors[:, :rank], limit):
+            return values, vectors
+    # All of them: LAPACK's routine for a part of the spectrum fails where that is clustered.
+    values, vectors = np.linalg.eigh(M)
     return values[::-1], vectors[:, ::-1]
+
+
+def _all_found(M: FloatArray, values: FloatArray, vectors: FloatArray, limit: float) -> bool:
+    """Return whether M has no other eigenvalue above the limit.
+
+    Of an eigenvalue with several eigenvectors the Lanczos process may find one alone.
+    """
+    rest = (vectors * values) @ vectors.T - M
+    rest[np.diag_indices_from(rest)] += limit * (1.0 + _SLACK)
+    try:
+        np.linalg.cholesky(rest)
+    except np.linalg.LinAlgError:
+        return False
+    return True

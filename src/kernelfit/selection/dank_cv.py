@@ -8,12 +8,12 @@ from sklearn.utils._param_validation import Interval
 
 from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
 from kernelfit.learners.dank_path import solve_dank_path
-from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV, _KernelMachineCV
+from kernelfit.selection.svm_cv import KernelMachineCV, KernelSVCCV, KernelSVRCV
 
 _MULTIPLES = (np.inf, 1.0, 0.1)
 
 
-class _DANKSearch(_KernelMachineCV):
+class _DANKSearch(KernelMachineCV):
     """The part of the search that concerns eta."""
 
     _path = staticmethod(solve_dank_path)

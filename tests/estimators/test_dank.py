@@ -82,6 +82,12 @@ def test_neutral_is_the_kernel_with_its_own_intercept():
     assert loss(model.intercept_[0]) <= best + 1e-9
 
 
+def test_initial_kernel_predicts():
+    model = DANKRegressor(C=10.0, eta="0.1*auto").fit(X, target)
+    K = model.kernel_(X_new, model.support_vectors_)
+    assert np.allclose(K @ model.dual_coef_[0] + model.intercept_, model.predict(X_new), atol=1e-12)
+
+
 @pytest.mark.parametrize("rule", ["neutral", "knn", "nearest", "smooth"])
 def test_rows_are_predicted_independently(rule):
     model = DANKClassifier(out_of_sample=rule).fit(X, y)
@@ -261,6 +267,10 @@ def test_warm_start():
         ({"eta": -1.0}, "eta"),
         ({"eta": "large"}, "expected eta to be a positive number, 'auto' or a multiple"),
         ({"eta": "-1*auto"}, "expected eta to be a positive number, 'auto' or a multiple"),
+        ({"eta": "2auto"}, "expected eta to be a positive number, 'auto' or a multiple"),
+        ({"eta": "*auto"}, "expected eta to be a positive number, 'auto' or a multiple"),
+        ({"eta": "auto*2"}, "expected eta to be a positive number, 'auto' or a multiple"),
+        ({"eta": True}, "expected eta to be a positive number, .* got True"),
         ({"tau": -0.1}, "tau"),
         ({"out_of_sample": "smooth", "kernel": "linear"}, "whose values are positive"),
         ({"partition": 100}, "expected partition <= n_samples = 80, got 100"),

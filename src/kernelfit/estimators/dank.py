@@ -144,7 +144,10 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
     cluster_centers_ : ndarray of shape (partition, n_features)
         Centres of the blocks, with `partition`.
     kernel_ : callable or None
-        The initial kernel with its parameters resolved; None when precomputed.
+        The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
+        precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
+        ``kernel_(X, support_vectors_) @ beta + intercept_``. The learned kernel is known on the
+        training rows only, ``adaptive_matrix_ * kernel_(X, X)``.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int
@@ -351,7 +354,10 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
     cluster_centers_ : ndarray of shape (partition, n_features)
         Centres of the blocks, with `partition`.
     kernel_ : callable or None
-        The initial kernel with its parameters resolved; None when precomputed.
+        The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
+        precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
+        ``kernel_(X, support_vectors_) @ beta + intercept_``. The learned kernel is known on the
+        training rows only, ``adaptive_matrix_ * kernel_(X, X)``.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int

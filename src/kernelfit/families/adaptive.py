@@ -124,8 +124,8 @@ class LowRankResponse(Response):
         taken together in groups of similar rates, so few that the cost is that of some products of
         n x n matrices.
         """
-        if not self.eigenvalues.size:
-            return np.zeros_like(K)
+        if not self.eigenvalues.size or self.rate == 0.0:
+            return self.matrix(K) * K
         root, place = np.sqrt(self.weight), _places(self.beta)
         support = self.support
         B = K * (self.beta / root)

@@ -74,7 +74,8 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
         Values of C to try; None means 2^-5 .. 2^5.
     etas : array-like, default=None
         Values of eta to try, as multiples of the squared norm of the plain machine's coefficients;
-        infinity is the plain machine. None means infinity, 1 and 0.1.
+        infinity is the plain machine, with tau > 0 that of a somewhat smaller kernel (see
+        `DANKClassifier`). None means infinity, 1 and 0.1.
     tau : float, default=0.0
         Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
     cv : int, splitter or iterable of (train, test), default=None
@@ -241,7 +242,8 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         Values of C to try; None means 2^-5 .. 2^5.
     etas : array-like, default=None
         Values of eta to try, as multiples of the squared norm of the plain machine's coefficients;
-        infinity is the plain machine. None means infinity, 1 and 0.1.
+        infinity is the plain machine, with tau > 0 that of a somewhat smaller kernel (see
+        `DANKRegressor`). None means infinity, 1 and 0.1.
     tau : float, default=0.0
         Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
     epsilon : float, default=0.1

@@ -308,6 +308,9 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
         one with the nearest centre predicts. The last two are in general no optimum of the whole
         problem: `dual_gap_` and `converged_` say how far they are from that of all data without
         nuclear norm and with this intercept, and a ConvergenceWarning is given beyond `tol`.
+        "concatenate" adds up functions that fit the targets of their blocks one by one, so that
+        near other blocks the sum overshoots, unless the kernel vanishes between blocks; a gap
+        that is no small part of the objective shows it. Then take "nearest".
     tol : float, default=1e-6
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000

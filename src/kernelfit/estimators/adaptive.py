@@ -266,12 +266,12 @@ def _parse_eta(eta):
     """Return eta as (number, whether it is a multiple of the squared norm)."""
     if not isinstance(eta, str | bool):
         return float(eta), False
-    head, _, tail = str(eta).rpartition("*")
+    head, star, tail = str(eta).rpartition("*")
     try:
-        factor = float(head or 1.0)
+        factor = float(head if star else 1.0)
     except ValueError:
         factor = np.nan
-    if tail != "auto" or eta.startswith("*") or not factor > 0.0:
+    if tail != "auto" or not factor > 0.0:
         raise ValueError(
             f"expected eta to be a positive number, 'auto' or a multiple like '0.1*auto', "
             f"got {eta!r}"

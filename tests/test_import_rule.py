@@ -63,6 +63,15 @@ def imports(tree: ast.Module, package: Path) -> Iterator[tuple[int, str, bool]]:
             yield node.lineno, name, id(node) in lazy
 
 
+def private_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield (line, name) for every import of another module's underscore name within kernelfit."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kernelfit"):
+            for alias in node.names:
+                if alias.name.startswith("_") and not alias.name.endswith("__"):
+                    yield node.lineno, alias.name
+
+
 def violations(package: Path) -> list[str]:
     """Return one sentence for every import in the source tree that breaks the rule."""
     found = []
@@ -73,7 +82,10 @@ def violations(package: Path) -> list[str]:
         if own not in HEIGHT:
             found.append(f"{module}: {own} is in no layer")
             continue
-        for line, name, lazy in imports(ast.parse(path.read_text()), package):
+        tree = ast.parse(path.read_text())
+        for line, name in private_imports(tree):
+            found.append(f"{module}:{line}: imports the private {name}")
+        for line, name, lazy in imports(tree, package):
             place = f"{module}:{line}"
             top, _, rest = name.partition(".")
             if name.startswith("."):
@@ -112,6 +124,7 @@ def test_package_keeps_the_rule():
         ("solvers/a.py", "from . import b", "relative import"),
         ("utils/a.py", "import torch", "torch imported outside a function"),
         ("misc/a.py", "", "misc is in no layer"),
+        ("solvers/a.py", "from kernelfit.solvers.b import _f", "imports the private _f"),
     ],
 )
 def test_checker_finds_a_violation(tmp_path, module, source, complaint):

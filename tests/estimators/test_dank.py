@@ -82,6 +82,12 @@ def test_neutral_is_the_kernel_with_its_own_intercept():
     assert loss(model.intercept_[0]) <= best + 1e-9
 
 
+def test_initial_kernel_predicts():
+    model = DANKRegressor(C=10.0, eta="0.1*auto").fit(X, target)
+    K = model.kernel_(X_new, model.support_vectors_)
+    assert np.allclose(K @ model.dual_coef_[0] + model.intercept_, model.predict(X_new), atol=1e-12)
+
+
 @pytest.mark.parametrize("rule", ["neutral", "knn", "nearest", "smooth"])
 def test_rows_are_predicted_independently(rule):
     model = DANKClassifier(out_of_sample=rule).fit(X, y)
@@ -203,6 +209,21 @@ def test_blocks_predict_alone_or_together():
     assert together.intercept_[0] == 0.0
 
 
+@pytest.mark.filterwarnings("ignore:.*not an optimum of the whole")
+@pytest.mark.parametrize(("gamma", "overshoots"), [(0.3, True), (300.0, False)])
+def test_concatenated_regression_overshoots_by_the_other_blocks(gamma, overshoots):
+    """What spoils it is the kernel between blocks, not their intercepts; the gap tells."""
+    options = {"C": 5.0, "gamma": gamma, "tau": 0.0, "partition": 4, "random_state": 0}
+    alone = DANKRegressor(combine="nearest", **options).fit(X, target)
+    together = DANKRegressor(combine="concatenate", **options).fit(X, target)
+    home = ((X[:, None] - together.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
+    others = (rbf_kernel(X, gamma=gamma) * (home[:, None] != home)) @ full_beta(together)
+    assert np.allclose(together.predict(X) - alone.predict(X), others, atol=1e-10)
+    assert alone.score(X, target) > 0.9
+    assert (together.score(X, target) < 0.0) == overshoots
+    assert (together.dual_gap_ > together.objective_) == overshoots
+
+
 def test_blocks_that_do_not_interact_are_an_optimum():
     far = np.vstack([X, X + 1e3])
     model = DANKClassifier(gamma=2.0, tau=0.0, partition=2, combine="concatenate", random_state=0)
@@ -261,6 +282,10 @@ def test_warm_start():
         ({"eta": -1.0}, "eta"),
         ({"eta": "large"}, "expected eta to be a positive number, 'auto' or a multiple"),
         ({"eta": "-1*auto"}, "expected eta to be a positive number, 'auto' or a multiple"),
+        ({"eta": "2auto"}, "expected eta to be a positive number, 'auto' or a multiple"),
+        ({"eta": "*auto"}, "expected eta to be a positive number, 'auto' or a multiple"),
+        ({"eta": "auto*2"}, "expected eta to be a positive number, 'auto' or a multiple"),
+        ({"eta": True}, "expected eta to be a positive number, .* got True"),
         ({"tau": -0.1}, "tau"),
         ({"out_of_sample": "smooth", "kernel": "linear"}, "whose values are positive"),
         ({"partition": 100}, "expected partition <= n_samples = 80, got 100"),

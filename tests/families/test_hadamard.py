@@ -93,6 +93,28 @@ def test_curvature_bounds_the_hessian(method, tau, seed):
     assert np.linalg.eigvalsh(rough - bound).min() > -1e-9
     if tau == 0.0:
         assert np.allclose(bound, hessian, atol=1e-6)
+    # No more than the groups of eigenvectors below the threshold allow.
+    assert np.linalg.eigvalsh(1.25 * (hessian + hessian.T) / 2 - bound).min() > -1e-6
+
+
+@pytest.mark.parametrize("factor", [0.999, 1.001])
+@pytest.mark.parametrize("n_rest", [0, 5])
+def test_curvature_at_an_eigenvalue_near_the_threshold(factor, n_rest):
+    """The divided differences are smallest, and a bound of 1 on them loosest, just above it."""
+    K, beta = setting(n=30, zeros=0.0)
+    beta[:n_rest] = 0.0
+    values = np.linalg.eigvalsh(1.0 + dank.gamma_matrix(K, beta, 0.7))[::-1]
+    member = AdaptiveFamily(0.7, np.ones(30), 2.0 * factor * values[4])
+    gram = DenseGram(K)
+    h = 1e-6
+    sides = np.vstack((np.eye(30), -np.eye(30)))
+    moved = np.array([member.respond(gram, beta + h * e).decision for e in sides])
+    hessian = (moved[:30] - moved[30:]) / (2 * h)
+    hessian = (hessian + hessian.T) / 2
+    response = member.respond(gram, beta)
+    bound = response.curvature(K, response.ridge(gram))
+    assert np.linalg.eigvalsh(bound - hessian).min() > -1e-5
+    assert np.linalg.eigvalsh(1.25 * hessian - bound).min() > -1e-5
 
 
 def test_energy_does_not_cancel():
@@ -122,15 +144,38 @@ def test_closed_form_equals_admm(eta):
     assert np.abs(got - admm).max() < 1e-8
 
 
-def test_lanczos_finds_what_the_dense_solver_finds(monkeypatch):
+@pytest.mark.parametrize("kernel", ["rbf", "flat"])
+def test_lanczos_finds_what_the_dense_solver_finds(monkeypatch, kernel):
     K, beta = setting(n=600, zeros=0.0)
-    member = AdaptiveFamily(50.0, np.ones(600), 0.01)
+    beta *= 0.25
+    if kernel == "flat":  # above the threshold only the first and a few large coefficients
+        K, beta = np.eye(600) + 1e-6 * K, np.where(np.arange(600) % 120 == 0, 6.0, 0.1)
+    member = AdaptiveFamily(200.0, np.ones(600), 0.01)
+    with monkeypatch.context() as context:
+        context.setattr(np.linalg, "eigh", None)  # it must do without
+        lanczos = member.respond(DenseGram(K), beta)
+    monkeypatch.setattr("kernelfit.families.adaptive._MAX_DENSE_ORDER", 1000)
     dense = member.respond(DenseGram(K), beta)
-    monkeypatch.setattr("kernelfit.families.adaptive._MAX_DENSE_ORDER", 100)
-    lanczos = member.respond(DenseGram(K), beta)
     assert 2 < dense.rank(DenseGram(K)) < 75
     assert np.isclose(dense.energy, lanczos.energy, rtol=1e-10)
-    assert np.allclose(dense.matrix(K), lanczos.matrix(K), atol=1e-9)
+    assert np.allclose(dense.matrix(K), lanczos.matrix(K), atol=1e-8)
+
+
+def test_an_eigenvector_that_lanczos_missed_is_found(monkeypatch):
+    """A process that returns one eigenvector of each eigenvalue, as it would in exact numbers."""
+
+    def eigsh(M, k, **_):
+        values, vectors = np.linalg.eigh(M)
+        values, first = np.unique(values.round(12), return_index=True)
+        return values[-k:], vectors[:, first[-k:]]
+
+    K, beta = np.eye(600), np.where(np.arange(600) % 120 == 0, 3.0, 0.1)
+    member = AdaptiveFamily(50.0, np.ones(600), 0.01)
+    monkeypatch.setattr("kernelfit.families.adaptive.eigsh", eigsh)
+    response = member.respond(DenseGram(K), beta)
+    theta, energy = dank.weighted_response(K, beta, np.ones(600), 50.0, 0.01, "dank")
+    assert np.isclose(response.energy, energy, rtol=1e-8)
+    assert np.allclose(response.matrix(K), theta, atol=1e-10)
 
 
 @pytest.mark.parametrize(("method", "tau"), CASES)

@@ -12,7 +12,7 @@ from tests.reference import dank
 from tests.reference.checks import assert_feasible
 from tests.reference.examples import blobs, example
 from tests.reference.strategies import dual_problems
-from tests.reference.svm import duality_gap, rounding_error, svc_problem
+from tests.reference.svm import duality_gap, rounding_error, svc_problem, svr_problem
 
 CASES = [("dank", 0.0), ("dank", 0.01), ("dank", 0.5), ("knpl", 0.0)]
 
@@ -182,6 +182,23 @@ def test_rows_on_demand_give_the_same(method, tau):
     other = learn(problem, 2.0, tau, method, tol=1e-6)
     assert one.converged
     assert np.isclose(one.objective, other.objective, rtol=2e-6)
+
+
+@pytest.mark.parametrize("task", ["svc", "svr"])
+def test_newton_converges_where_few_eigenvalues_are_above_the_threshold(task):
+    C = 1e4
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(200, 3))
+    y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(200)
+    K = np.exp(-2.0 * ((X[:, None] - X) ** 2).sum(axis=2))
+    if task == "svc":
+        problem = svc_problem(K, np.where((y > 0.5) ^ (rng.uniform(size=200) < 0.2), 1.0, -1.0), C)
+    else:
+        problem = svr_problem(K, y, C, 0.0)
+    result = learn(problem, 1.0, 0.01, relative=True, tol=1e-6)
+    assert result.converged and result.n_iter <= 20
+    machine = dank.saddle_problem(problem, result.x, result.response.eta, 0.01, "dank")
+    assert duality_gap(machine, result.x) <= 1.01e-6 * result.objective
 
 
 def test_relative_eta_is_a_multiple_of_the_squared_norm():

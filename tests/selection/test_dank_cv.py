@@ -92,6 +92,18 @@ def test_regression():
     assert ours.best_params_ == {**theirs.best_params_, "eta": "0.3*auto"}
 
 
+def test_plain_machine_of_the_search_is_that_of_the_refit():
+    """With a large tau the nuclear norm takes much of the kernel, also where eta is infinite."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 2))
+    y = np.sin(5 * X[:, 0]) + 0.1 * rng.standard_normal(60)
+    folds, options = KFold(3), {"tau": 30.0, "tol": 1e-9, "epsilon": 0.05}
+    ours = DANKRegressorCV(GAMMAS, CS[:2], [np.inf], cv=folds, **options).fit(X, y)
+    machine = DANKRegressor(eta=np.inf, **options)
+    theirs = GridSearchCV(machine, {"C": CS[:2], "gamma": GAMMAS}, cv=folds).fit(X, y)
+    assert np.allclose(split_scores(ours), split_scores(theirs), atol=1e-6)
+
+
 @pytest.mark.parametrize("etas", [[], [0.0], [[1.0]], [-1.0]])
 def test_bad_etas(etas):
     X, y = load_wine(return_X_y=True)

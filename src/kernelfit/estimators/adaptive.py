@@ -264,14 +264,14 @@ class AdaptiveMachine(BaseKernelMachine):
 
 def _parse_eta(eta):
     """Return eta as (number, whether it is a multiple of the squared norm)."""
-    if not isinstance(eta, str):
+    if not isinstance(eta, str | bool):
         return float(eta), False
-    text = eta.removesuffix("auto").removesuffix("*")
+    head, star, tail = str(eta).rpartition("*")
     try:
-        factor = 1.0 if eta == "auto" else float(text)
+        factor = float(head if star else 1.0)
     except ValueError:
         factor = np.nan
-    if not eta.endswith("auto") or not factor > 0.0:
+    if tail != "auto" or not factor > 0.0:
         raise ValueError(
             f"expected eta to be a positive number, 'auto' or a multiple like '0.1*auto', "
             f"got {eta!r}"

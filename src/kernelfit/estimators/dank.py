@@ -144,7 +144,10 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
     cluster_centers_ : ndarray of shape (partition, n_features)
         Centres of the blocks, with `partition`.
     kernel_ : callable or None
-        The initial kernel with its parameters resolved; None when precomputed.
+        The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
+        precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
+        ``kernel_(X, support_vectors_) @ beta + intercept_``. The learned kernel is known on the
+        training rows only, ``adaptive_matrix_ * kernel_(X, X)``.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int
@@ -305,6 +308,9 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
         one with the nearest centre predicts. The last two are in general no optimum of the whole
         problem: `dual_gap_` and `converged_` say how far they are from that of all data without
         nuclear norm and with this intercept, and a ConvergenceWarning is given beyond `tol`.
+        "concatenate" adds up functions that fit the targets of their blocks one by one, so that
+        near other blocks the sum overshoots, unless the kernel vanishes between blocks; a gap
+        that is no small part of the objective shows it. Then take "nearest".
     tol : float, default=1e-6
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000
@@ -351,7 +357,10 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
     cluster_centers_ : ndarray of shape (partition, n_features)
         Centres of the blocks, with `partition`.
     kernel_ : callable or None
-        The initial kernel with its parameters resolved; None when precomputed.
+        The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
+        precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
+        ``kernel_(X, support_vectors_) @ beta + intercept_``. The learned kernel is known on the
+        training rows only, ``adaptive_matrix_ * kernel_(X, X)``.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int

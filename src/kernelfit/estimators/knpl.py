@@ -117,7 +117,10 @@ class KNPLClassifier(AdaptiveMachine, KernelSVC):
     history_ : ndarray of shape (n_iter_, 2)
         Objective and gap after every round.
     kernel_ : callable or None
-        The initial kernel with its parameters resolved; None when precomputed.
+        The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
+        precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
+        ``kernel_(X, support_vectors_) @ beta + intercept_``. The learned kernel is known on the
+        training rows only, ``adaptive_matrix_ * kernel_(X, X)``.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int
@@ -292,7 +295,10 @@ class KNPLRegressor(AdaptiveMachine, KernelSVR):
     history_ : ndarray of shape (n_iter_, 2)
         Objective and gap after every round.
     kernel_ : callable or None
-        The initial kernel with its parameters resolved; None when precomputed.
+        The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
+        precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
+        ``kernel_(X, support_vectors_) @ beta + intercept_``. The learned kernel is known on the
+        training rows only, ``adaptive_matrix_ * kernel_(X, X)``.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int

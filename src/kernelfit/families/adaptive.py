@@ -19,10 +19,12 @@ so that the shift of the largest eigenvalue against N is computed from B without
 energy is exact to rounding although N^2 eta may be 10^11 times larger.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Self
 
 import numpy as np
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from kernelfit.families.hadamard import (
     FloatArray,
@@ -34,8 +36,20 @@ from kernelfit.families.hadamard import (
     quartic_parts,
 )
 
-# Beyond this order a few leading eigenvectors are found by Lanczos iterations.
-_MAX_DENSE_ORDER = 1500
+# Beyond this order, some leading eigenvectors are sought by Lanczos iterations before all of them.
+# An eigenvalue may be missed that exceeds the threshold by the slack, relative to it.
+_MAX_DENSE_ORDER = 400
+_LANCZOS_SIZES = (32, 128)
+_LANCZOS_RESTARTS = 10
+_SLACK = 1e-6
+# Of the curvature: eigenvalues below this fraction of the threshold mix with all those above it at
+# nearly the same rate; others below are divided into groups whose rates differ by this factor at
+# most. For more eigenvectors than order / 8 or more groups than n / (4 rank) that would be slow;
+# these are the numbers allowed in any case.
+_FAR = 0.2
+_SPREAD = 1.25
+_MIN_STORED = 32
+_MIN_GROUPS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +82,27 @@ class LowRankResponse(Response):
     factors : ndarray of shape (s + 1, rank)
         The vectors z of the support, and last that of all other points.
     eigenvalues : ndarray of shape (rank,)
+        Of F, largest first.
+    limit : float
+        The threshold ``tau / 2``.
+    near : ndarray of shape (s + 1, k)
+        Eigenvectors of A~ not far below the threshold, over ``a``; rows as in `factors`.
+    near_values : ndarray of shape (k,)
+        Their eigenvalues, largest first.
+    rest : float
+        The next eigenvalue, or the last of `near_values` where it has not been sought.
     """
 
     factors: FloatArray
     eigenvalues: FloatArray
+    limit: float
+    near: FloatArray
+    near_values: FloatArray
+    rest: float
+
+    def compact(self) -> Self:
+        """Return the response on the support and one more point, which stands for all others."""
+        return replace(super().compact(), near=self.near[:, :0], near_values=self.near_values[:0])
 
     def rows(self, idx: Indices, K_rows: FloatArray) -> FloatArray:
         """Return F[idx]."""
@@ -83,14 +114,48 @@ class LowRankResponse(Response):
         return np.asarray((self.factors**2).sum(axis=1)[_places(self.beta)])
 
     def curvature(self, K: FloatArray, ridge: FloatArray) -> FloatArray:
-        """Return a bound on the Hessian as an n x n array.
+        r"""Return a bound on the Hessian of the energy as an n x n array, nearly the Hessian.
 
-        Between eigenvectors below the threshold nothing changes, so that part is left out; it is
-        exact between those above, and only between the two kinds a bound.
+        Between eigenvectors i above the threshold t and j below, the soft threshold changes at the
+        rate :math:`(\lambda_i - t) / (\lambda_i - \lambda_j)` times its argument (its divided
+        difference), between two above at the rate 1, between two below not at all. With
+        ``B = K diag(x)`` and orthonormal eigenvectors v, Gamma~ changes along d by
+        ``v_i'Gamma~'v_j = rate d'(v_j o B v_i + v_i o B v_j) / a``. The eigenvectors below are
+        taken together in groups of similar rates, so few that the cost is that of some products of
+        n x n matrices.
         """
-        root = np.sqrt(self.weight)[:, None]
-        Z = root * self.factors[_places(self.beta)] / np.sqrt(self.eigenvalues)
-        return super().curvature(K, ridge) - self.projected_curvature(K, Z)
+        if not self.eigenvalues.size or self.rate == 0.0:
+            return self.matrix(K) * K
+        root, place = np.sqrt(self.weight), _places(self.beta)
+        support = self.support
+        B = K * (self.beta / root)
+        V = root[:, None] * self.factors[place] / np.sqrt(self.eigenvalues)
+        U = B @ V
+        P, BP, BPB = V @ V.T, U @ V.T, U @ U.T  # P projects on what has been dealt with
+        out = P * BPB
+        out += BP * BP.T
+
+        def add(value: float, P: FloatArray, BP: FloatArray, BPB: FloatArray) -> None:
+            """Add the part between V and the projection P on a group below."""
+            rates = self.eigenvalues / (self.eigenvalues + (self.limit - value))
+            mixed = BP * ((V * rates) @ U.T)
+            np.add(out, mixed, out=out)
+            np.add(out, mixed.T, out=out)
+            np.add(out, P * ((U * rates) @ U.T), out=out)
+            np.add(out, BPB * ((V * rates) @ V.T), out=out)
+
+        near = root[:, None] * self.near[place]
+        distances = self.eigenvalues[-1] + self.limit - self.near_values
+        for group in _groups(distances, max(_MIN_GROUPS, len(K) // (4 * V.shape[1]))):
+            v, u = near[:, group], B @ near[:, group]
+            parts = v @ v.T, u @ v.T, u @ u.T
+            add(self.near_values[group][0], *parts)
+            for whole, part in zip((P, BP, BPB), parts, strict=True):
+                whole += part
+        add(self.rest, np.eye(len(K)) - P, B - BP, B[:, support] @ B[:, support].T - BPB)
+        out *= self.rate
+        out /= np.outer(root, root)
+        return np.asarray(out + self.matrix(K) * K)
 
     def spectrum(self, K: KernelMatrix) -> FloatArray:
         """Return the non-zero eigenvalues of F with its copies counted, largest first."""
@@ -123,15 +188,27 @@ class AdaptiveFamily(HadamardFamily):
                 decision,
                 factors,
                 np.full(rank, scale * total),
+                0.5 * self.tau,
+                factors[:, :0],
+                np.zeros(0),
+                0.0,
             )
         B, v = _reflected(K.block(support), beta, self.weight, rate)
         M = B.copy()
         M[0, 0] += total
-        values, vectors = _eigenvalues_above(M, 0.5 * self.tau)
-        kept = values - 0.5 * self.tau
+        limit = 0.5 * self.tau
+        values, vectors = _leading_eigenpairs(M, limit)
+        rank = int(np.count_nonzero(values > limit))
+        most = max(rank, _MIN_STORED, len(M) // 8)
+        stored = min(int(np.count_nonzero(values > _FAR * limit)), most)
+        unknown = 0.0 if len(values) == len(M) else values[-1]
+        rest = float(np.append(values, min(unknown, limit))[stored])
+        values, vectors = values[:stored], vectors[:, :stored]
         root = _roots(beta, self.weight)
         root[-1] = root[-1] or 1.0  # where every point is a support vector, the last row is zero
-        factors = (vectors - np.outer(v, v @ vectors)) * np.sqrt(kept) / root[:, None]
+        points = (vectors - np.outer(v, v @ vectors)) / root[:, None]
+        kept = values[:rank] - limit
+        factors = points[:, :rank] * np.sqrt(kept)
 
         energy = float(kept[1:] @ kept[1:])
         if total > 0.5 * self.tau:
@@ -143,7 +220,17 @@ class AdaptiveFamily(HadamardFamily):
         P = products(K, support, beta[support, None] * factors[:-1])
         decision = np.einsum("ij,ij->i", P, factors[_places(beta)])
         return LowRankResponse(
-            beta, self.weight, self.eta, self.eta * energy, decision, factors, kept
+            beta,
+            self.weight,
+            self.eta,
+            self.eta * energy,
+            decision,
+            factors,
+            kept,
+            limit,
+            points[:, rank:],
+            values[rank:],
+            rest,
         )
 
     def penalty_slope(self, theta: FloatArray, direction: FloatArray) -> float:
@@ -193,18 +280,47 @@ def _roots(beta: FloatArray, weight: FloatArray) -> FloatArray:
     return np.append(np.sqrt(weight[beta != 0.0]), np.sqrt(weight[beta == 0.0].sum()))
 
 
-def _eigenvalues_above(M: FloatArray, limit: float) -> tuple[FloatArray, FloatArray]:
-    """Return the eigenvalues above the limit, largest first, and their eigenvectors."""
+def _groups(distances: FloatArray, most: int) -> list[slice]:
+    """Divide increasing distances into runs of a bounded ratio, at most so many of them."""
+    if not distances.size:
+        return []
+    ratios = distances / distances[0]
+    spread = max(_SPREAD, ratios[-1] ** (1.0 / most))
+    steps = np.floor(np.log(ratios) / np.log(spread) * (1.0 - 1e-12))
+    starts = np.flatnonzero(np.diff(steps, prepend=-1.0))
+    return [slice(*pair) for pair in pairwise([*starts, len(steps)])]
+
+
+def _leading_eigenpairs(M: FloatArray, limit: float) -> tuple[FloatArray, FloatArray]:
+    """Return eigenvalues, largest first, and eigenvectors: all above the limit and some below."""
     order = len(M)
-    wanted = 32
-    while order > _MAX_DENSE_ORDER and wanted < order // 8:
-        start = np.linspace(1.0, 2.0, order)  # fixed, hence reproducible
-        values, vectors = eigsh(M, k=wanted, which="LA", v0=start)
-        if values[0] <= limit:
+    for wanted in _LANCZOS_SIZES:
+        if order <= max(_MAX_DENSE_ORDER, 8 * wanted):
             break
-        wanted *= 2
-    else:
-        # All of them: LAPACK's routine for a part of the spectrum fails where that is clustered.
-        values, vectors = np.linalg.eigh(M)
-    keep = np.flatnonzero(values > limit)[::-1]
-    return values[keep], vectors[:, keep]
+        start = np.linspace(1.0, 2.0, order)  # fixed, hence reproducible
+        try:
+            values, vectors = eigsh(M, k=wanted, which="LA", v0=start, maxiter=_LANCZOS_RESTARTS)
+        except ArpackNoConvergence as error:  # in a cluster, most likely of the last of them
+            values, vectors = error.eigenvalues, error.eigenvectors
+        descending = np.argsort(-values)
+        values, vectors = values[descending], vectors[:, descending]
+        rank = int(np.count_nonzero(values > limit))
+        if 2 * rank <= wanted and _all_found(M, values[:rank], vectors[:, :rank], limit):
+            return values, vectors
+    # All of them: LAPACK's routine for a part of the spectrum fails where that is clustered.
+    values, vectors = np.linalg.eigh(M)
+    return values[::-1], vectors[:, ::-1]
+
+
+def _all_found(M: FloatArray, values: FloatArray, vectors: FloatArray, limit: float) -> bool:
+    """Return whether M has no other eigenvalue above the limit.
+
+    Of an eigenvalue with several eigenvectors the Lanczos process may find one alone.
+    """
+    rest = (vectors * values) @ vectors.T - M
+    rest[np.diag_indices_from(rest)] += limit * (1.0 + _SLACK)
+    try:
+        np.linalg.cholesky(rest)
+    except np.linalg.LinAlgError:
+        return False
+    return True

@@ -166,23 +166,6 @@ class Response(ABC):
         """Return a bound on the Hessian as an n x n array, tighter than its rows on demand."""
         return self.curvature_rows(np.arange(len(self.beta)), K, ridge)
 
-    def projected_curvature(self, K: FloatArray, Z: FloatArray) -> FloatArray:
-        """Return the matrix of ``d -> 2 eta ||P Gamma~' P||^2`` for ``P = I - Z Z'``.
-
-        Gamma~' is the derivative of Gamma~ along d and Z has orthonormal columns. With
-        ``B = K diag(x)`` the matrix is ``rate (P o (B P B') + (B P) o (B P)')`` over ``a a'``.
-        """
-        root = np.sqrt(self.weight)
-        support = self.support
-        scaled = self.beta / root
-        B = K * scaled
-        U = B @ Z
-        rest = B[:, support] @ B[:, support].T - U @ U.T  # B P B'
-        B -= U @ Z.T
-        out = B * B.T - (Z @ Z.T) * rest
-        out[np.diag_indices_from(out)] += np.diagonal(rest)
-        return np.asarray(self.rate * out / np.outer(root, root))
-
     def curvature_diagonal(self, K_diagonal: FloatArray, ridge: FloatArray) -> FloatArray:
         """Return the diagonal of that bound."""
         gamma = self.rate * self.coef**2 * K_diagonal

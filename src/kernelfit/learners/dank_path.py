@@ -32,7 +32,8 @@ def solve_dank_path(
     gram, p, weight, Cs, epsilon, **options
         As for :func:`kernelfit.learners.svm_path.solve_path`.
     etas : ndarray of shape (n_etas,)
-        Multiples of :func:`kernelfit.learners.dank.squared_norm`; infinity is the plain machine.
+        Multiples of :func:`kernelfit.learners.dank.squared_norm`; infinity is the plain machine,
+        with the kernel that a nuclear norm leaves.
     tau : float, default=0
         Weight of the nuclear norm.
 
@@ -48,7 +49,7 @@ def solve_dank_path(
     intercept, converged = np.empty(shape), np.empty(shape, dtype=bool)
     for k, C in enumerate(Cs):
         for j, multiple in enumerate(etas):
-            if np.isinf(multiple):
+            if np.isinf(multiple) and tau == 0.0:
                 coef[k, j] = plain.coef[k]
                 intercept[k, j], converged[k, j] = plain.intercept[k], plain.converged[k]
                 continue

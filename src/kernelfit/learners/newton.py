@@ -1,9 +1,11 @@
 r"""Majorised Newton steps for the saddle problem of an entrywise kernel factor.
 
-At beta the energy's Hessian is at most ``Q = (Theta + Gamma) o K + diag(D)``
-(:meth:`kernelfit.families.hadamard.Response.curvature_rows`), with equality for DANK without a
-nuclear norm. The quadratic model with Q is an SVM dual, solved from beta; the step goes to the
-maximum of h on the segment towards its solution.
+The energy's Hessian at beta is majorised by a matrix Q: the Hessian itself for KNPL and for DANK
+without a nuclear norm, nearly that with one
+(:meth:`kernelfit.families.adaptive.LowRankResponse.curvature`), and for large problems
+``(Theta + Gamma) o K + diag(D)``, whose rows can be computed on demand. The quadratic model with Q
+is an SVM dual, solved from beta; the step goes to the maximum of h on the segment towards its
+solution.
 """
 
 from collections.abc import Iterator
@@ -20,7 +22,7 @@ from kernelfit.solvers.svm_dual import solve_svm_dual
 _INNER_ACCURACY = 0.01
 # A full step that leaves at most this fraction of the gap is taken as it is.
 _ENOUGH = 0.8
-# Up to this order the tighter bound on the Hessian, a product of n x n matrices, pays.
+# Up to this order the tighter bound on the Hessian, some products of n x n matrices, pays.
 _MAX_TIGHT = 3000
 _CACHE_BYTES = 2**28
 
@@ -59,8 +61,9 @@ def newton_steps(problem: SaddleProblem, beta: FloatArray) -> Iterator[Response]
 def _curvature(problem: SaddleProblem, response: Response) -> DenseGram | RowGram:
     gram = problem.gram
     ridge = response.ridge(gram)
-    if gram.matrix is not None and gram.n <= _MAX_TIGHT:
-        return DenseGram(response.curvature(gram.matrix, ridge))
+    if gram.n <= _MAX_TIGHT:
+        K = gram.block(np.arange(gram.n)) if gram.matrix is None else gram.matrix
+        return DenseGram(response.curvature(K, ridge))
     if gram.matrix is not None:
         everything = np.arange(gram.n)
         return DenseGram(response.curvature_rows(everything, gram.matrix, ridge))

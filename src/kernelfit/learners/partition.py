@@ -10,6 +10,10 @@ blocks. Without an intercept and with tau = 0,
         C_i C_j |K_{ij}| + \frac{1}{16\eta} \Bigl(\frac{C_i C_j}{\sqrt{w_i w_j}}\Bigr)^2 K_{ij}^2
 
 with :math:`\pi` the block of a point (the paper's Theorem 6 lacks a term independent of eta).
+
+At a point the solutions side by side give the value of its own block's machine plus that of all
+others, which may be larger than it where the kernel is wide. Signs of classes bear that, targets of
+a regression do not: its blocks fit the targets alone already.
 """
 
 from collections.abc import Iterator

@@ -9,12 +9,12 @@ from sklearn.utils._param_validation import Interval
 from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
 from kernelfit.learners.dank_path import solve_dank_path
 from kernelfit.selection.search import difference
-from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV, _KernelMachineCV
+from kernelfit.selection.svm_cv import KernelMachineCV, KernelSVCCV, KernelSVRCV
 
 _MULTIPLES = (np.inf, 1.0, 0.1)
 
 
-class _DANKSearch(_KernelMachineCV):
+class _DANKSearch(KernelMachineCV):
     """The part of the search that concerns eta."""
 
     _path = staticmethod(solve_dank_path)
@@ -75,7 +75,8 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
         Values of C to try; None means 2^-5 .. 2^5.
     etas : array-like, default=None
         Values of eta to try, as multiples of the squared norm of the plain machine's coefficients;
-        infinity is the plain machine. None means infinity, 1 and 0.1.
+        infinity is the plain machine, with tau > 0 that of a somewhat smaller kernel (see
+        `DANKClassifier`). None means infinity, 1 and 0.1.
     tau : float, default=0.0
         Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
     n_average : int, default=1
@@ -251,7 +252,8 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         Values of C to try; None means 2^-5 .. 2^5.
     etas : array-like, default=None
         Values of eta to try, as multiples of the squared norm of the plain machine's coefficients;
-        infinity is the plain machine. None means infinity, 1 and 0.1.
+        infinity is the plain machine, with tau > 0 that of a somewhat smaller kernel (see
+        `DANKRegressor`). None means infinity, 1 and 0.1.
     tau : float, default=0.0
         Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
     epsilon : float, default=0.1

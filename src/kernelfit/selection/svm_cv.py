@@ -26,7 +26,7 @@ _POWERS = 2.0 ** np.arange(-5, 6)  # the papers' grid, for C and for sigma
 _GAMMAS = 0.5 / _POWERS[::-1] ** 2
 
 
-class _KernelMachineCV(KernelSearch):
+class KernelMachineCV(KernelSearch):
     """What the two estimators share: the search. A subclass says how a fold is trained."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -127,7 +127,7 @@ class _KernelMachineCV(KernelSearch):
         return Geometry(X, kernel.geometry(X) if fits else None, cache_bytes)
 
 
-class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
+class KernelSVCCV(ClassifierMixin, KernelMachineCV):
     r"""Support vector classification with gamma and C chosen by cross-validation.
 
     .. math::
@@ -231,7 +231,7 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **_KernelMachineCV._parameter_constraints,
+        **KernelMachineCV._parameter_constraints,
         "multi_class": [StrOptions({"ovo", "ovr"})],
         "decision_function_shape": [StrOptions({"ovo", "ovr"})],
         "break_ties": ["boolean"],
@@ -332,7 +332,7 @@ class KernelSVCCV(ClassifierMixin, _KernelMachineCV):
         return weight[train] * factors[labels], problems, {}, interpret
 
 
-class KernelSVRCV(RegressorMixin, _KernelMachineCV):
+class KernelSVRCV(RegressorMixin, KernelMachineCV):
     r"""Support vector regression with gamma and C chosen by cross-validation.
 
     .. math::
@@ -422,7 +422,7 @@ class KernelSVRCV(RegressorMixin, _KernelMachineCV):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **_KernelMachineCV._parameter_constraints,
+        **KernelMachineCV._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 

@@ -7,7 +7,7 @@ Problem (a block of the dual, written as a minimisation):
 Symbols: ``g`` is the gradient of the smooth part. Moving ``beta_i`` up gains at the rate
 ``up_i = -g_i - rise_i``, moving it down at the rate ``-down_i`` with ``down_i = -g_i - fall_i``,
 where ``rise`` and ``fall`` hold the one-sided derivatives of ``epsilon |beta_i|``, and plus or
-minus ``_NEVER`` where the bound forbids the move. A point is optimal when ``max up <= min down``
+minus ``NEVER`` where the bound forbids the move. A point is optimal when ``max up <= min down``
 (with the sum fixed), or ``max up <= 0 <= min down`` (without). Offsets instead of branches keep the
 scans vectorised, and make classification (epsilon = 0) and regression one code.
 """
@@ -21,13 +21,13 @@ from numba.extending import intrinsic
 
 from kernelfit.solvers.result import FloatArray
 
-_NEVER = 1e300
+NEVER = 1e300
 # Scans run chunk by chunk: the maximum of a chunk is a vector reduction, its position is sought
 # in the best chunk only.
-_CHUNK = 64
+CHUNK = 64
 # Curvatures are kept above this fraction of the largest diagonal entry.
 _MIN_CURVATURE = 1e-12
-_FAST = {"reassoc", "nsz", "nnan", "contract", "arcp"}
+FAST = {"reassoc", "nsz", "nnan", "contract", "arcp"}
 
 
 def _fmax_intrinsic(typingctx: Any, a: Any, b: Any) -> Any:
@@ -43,20 +43,22 @@ def _fmax_intrinsic(typingctx: Any, a: Any, b: Any) -> Any:
     return types.float64(types.float64, types.float64), codegen
 
 
-_fmax: Any = max if getattr(config, "DISABLE_JIT", 0) else intrinsic(_fmax_intrinsic)
+fmax: Any = max if getattr(config, "DISABLE_JIT", 0) else intrinsic(_fmax_intrinsic)
 
 
 @njit(cache=True)
-def _rise(beta: float, upper: float, epsilon: float) -> float:
+def rise_offset(beta: float, upper: float, epsilon: float) -> float:
+    """Return ``rise`` of the module's head for one variable."""
     if beta >= upper:
-        return _NEVER
+        return NEVER
     return epsilon if beta >= 0.0 else -epsilon
 
 
 @njit(cache=True)
-def _fall(beta: float, lower: float, epsilon: float) -> float:
+def fall_offset(beta: float, lower: float, epsilon: float) -> float:
+    """Return ``fall`` of the module's head for one variable."""
     if beta <= lower:
-        return -_NEVER
+        return -NEVER
     return epsilon if beta > 0.0 else -epsilon
 
 
@@ -68,36 +70,36 @@ def one_sided_rates(
     up = np.empty(g.size)
     down = np.empty(g.size)
     for i in range(g.size):
-        up[i] = -g[i] - _rise(beta[i], upper[i], epsilon)
-        down[i] = -g[i] - _fall(beta[i], lower[i], epsilon)
+        up[i] = -g[i] - rise_offset(beta[i], upper[i], epsilon)
+        down[i] = -g[i] - fall_offset(beta[i], lower[i], epsilon)
     return up, down
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, fastmath=FAST)
 def _move_and_find_up(
     g: FloatArray, rise: FloatArray, row_i: FloatArray, row_j: FloatArray, step: float
 ) -> int:
     """Add ``step * (row_i - row_j)`` to the gradient and return the index of the largest ``up``."""
-    best, best_chunk, n = -_NEVER, 0, g.size
-    for start in range(0, n, _CHUNK):
-        stop = min(start + _CHUNK, n)
+    best, best_chunk, n = -NEVER, 0, g.size
+    for start in range(0, n, CHUNK):
+        stop = min(start + CHUNK, n)
         grad, offset = g[start:stop], rise[start:stop]
         a, b = row_i[start:stop], row_j[start:stop]
-        chunk_best = -_NEVER
+        chunk_best = -NEVER
         for k in range(stop - start):
             value = grad[k] + step * (a[k] - b[k])
             grad[k] = value
-            chunk_best = _fmax(chunk_best, -value - offset[k])
+            chunk_best = fmax(chunk_best, -value - offset[k])
         if chunk_best > best:
             best, best_chunk = chunk_best, start
-    for k in range(best_chunk, min(best_chunk + _CHUNK, n)):
+    for k in range(best_chunk, min(best_chunk + CHUNK, n)):
         if -g[k] - rise[k] >= best:
             return k
     return best_chunk
 
 
-@njit(cache=True, fastmath=_FAST)
-def _find_partner(
+@njit(cache=True, fastmath=FAST)
+def find_partner(
     g: FloatArray,
     fall: FloatArray,
     row: FloatArray,
@@ -109,27 +111,28 @@ def _find_partner(
 ) -> tuple[int, float]:
     """Return the partner of largest second-order gain, and the largest violation."""
     best, best_chunk, n, violation = 0.0, 0, g.size, 0.0
-    for start in range(0, n, _CHUNK):
-        stop = min(start + _CHUNK, n)
+    for start in range(0, n, CHUNK):
+        stop = min(start + CHUNK, n)
         grad, offset, gains = g[start:stop], fall[start:stop], gain[start:stop]
         k_i, diag = row[start:stop], diagonal[start:stop]
         chunk_best = 0.0
         for k in range(stop - start):
-            difference = _fmax(up + grad[k] + offset[k], 0.0)
-            violation = _fmax(violation, difference)
-            value = difference * difference / _fmax(diagonal_i + diag[k] - 2.0 * k_i[k], floor)
+            difference = fmax(up + grad[k] + offset[k], 0.0)
+            violation = fmax(violation, difference)
+            value = difference * difference / fmax(diagonal_i + diag[k] - 2.0 * k_i[k], floor)
             gains[k] = value
-            chunk_best = _fmax(chunk_best, value)
+            chunk_best = fmax(chunk_best, value)
         if chunk_best > best:
             best, best_chunk = chunk_best, start
-    for k in range(best_chunk, min(best_chunk + _CHUNK, n)):
+    for k in range(best_chunk, min(best_chunk + CHUNK, n)):
         if gain[k] >= best:
             return k, violation
     return best_chunk, violation
 
 
 @njit(cache=True)
-def _curvature_floor(diagonal: FloatArray) -> float:
+def curvature_floor(diagonal: FloatArray) -> float:
+    """Return the least curvature to reckon with."""
     largest = 0.0
     for i in range(diagonal.size):
         largest = max(largest, abs(diagonal[i]))
@@ -166,17 +169,17 @@ def pair_steps(
     n = g.size
     rise, fall, gain = np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):
-        rise[k] = _rise(beta[k], upper[k], epsilon)
-        fall[k] = _fall(beta[k], lower[k], epsilon)
-    floor = _curvature_floor(diagonal)
+        rise[k] = rise_offset(beta[k], upper[k], epsilon)
+        fall[k] = fall_offset(beta[k], lower[k], epsilon)
+    floor = curvature_floor(diagonal)
     lowest = 0.0
     steps = 0
     i = _move_and_find_up(g, rise, K[0], K[0], 0.0)
     while True:
         up = -g[i] - rise[i]
-        if up < -0.5 * _NEVER:  # nothing may move up
+        if up < -0.5 * NEVER:  # nothing may move up
             return steps, 0.0, lowest
-        j, violation = _find_partner(g, fall, K[i], diagonal, up, diagonal[i], floor, gain)
+        j, violation = find_partner(g, fall, K[i], diagonal, up, diagonal[i], floor, gain)
         if violation <= stop or steps >= max_steps:
             return steps, violation, lowest
         curvature = diagonal[i] + diagonal[j] - 2.0 * K[i, j]
@@ -198,10 +201,10 @@ def pair_steps(
         else:
             beta[i] += step
             beta[j] -= step
-        rise[i] = _rise(beta[i], upper[i], epsilon)
-        fall[i] = _fall(beta[i], lower[i], epsilon)
-        rise[j] = _rise(beta[j], upper[j], epsilon)
-        fall[j] = _fall(beta[j], lower[j], epsilon)
+        rise[i] = rise_offset(beta[i], upper[i], epsilon)
+        fall[i] = fall_offset(beta[i], lower[i], epsilon)
+        rise[j] = rise_offset(beta[j], upper[j], epsilon)
+        fall[j] = fall_offset(beta[j], lower[j], epsilon)
         i = _move_and_find_up(g, rise, K[i], K[j], step)
         steps += 1
 
@@ -226,14 +229,14 @@ def single_steps(
         As for :func:`pair_steps`, with the violation ``max(max up, -min down)``.
     """
     n = g.size
-    floor = _curvature_floor(diagonal)
+    floor = curvature_floor(diagonal)
     lowest = 0.0
     steps = 0
     while True:
         best, i, violation = 0.0, 0, 0.0
         for k in range(n):
-            up = -g[k] - _rise(beta[k], upper[k], epsilon)
-            down = -g[k] - _fall(beta[k], lower[k], epsilon)
+            up = -g[k] - rise_offset(beta[k], upper[k], epsilon)
+            down = -g[k] - fall_offset(beta[k], lower[k], epsilon)
             rate = max(up, -down)
             if rate > 0.0:
                 violation = max(violation, rate)
@@ -244,13 +247,13 @@ def single_steps(
             return steps, violation, lowest
         if diagonal[i] < 0.0:
             lowest = -1.0
-        up = -g[i] - _rise(beta[i], upper[i], epsilon)
+        up = -g[i] - rise_offset(beta[i], upper[i], epsilon)
         before = beta[i]
         if up > 0.0:
             end = 0.0 if epsilon > 0.0 and before < 0.0 else upper[i]
             beta[i] = min(before + up / max(diagonal[i], floor), end)
         else:
-            down = -g[i] - _fall(before, lower[i], epsilon)
+            down = -g[i] - fall_offset(before, lower[i], epsilon)
             end = 0.0 if epsilon > 0.0 and before > 0.0 else lower[i]
             beta[i] = max(before + down / max(diagonal[i], floor), end)
         change = beta[i] - before

@@ -7,7 +7,7 @@ with ``q_i = beta_i^2 / weight_i``: DANK without its nuclear norm, from which th
 (c c' o K) / (4 eta)``, ``c = beta / weight``, has been eliminated. The gradient is that of an SVM
 with the kernel ``F o K``, so the duality gap of that machine bounds the distance to the optimum.
 
-The rounds are those of :mod:`kernelfit.solvers.svm_dual`: blocks of free variables and worst
+The rounds are those of :mod:`kernelfit.solvers.block_rounds`: blocks of free variables and worst
 violators, on which pair and Newton steps alternate. Only rows of K are read, F is never formed, and
 the state is two vectors, ``K beta`` and ``(K o K) q``.
 """
@@ -19,6 +19,21 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from kernelfit.solvers.block_rounds import (
+    BLOCK,
+    FLOPS_PER_STEP,
+    MAX_ALTERNATIONS,
+    MAX_NEWTON_VARIABLES,
+    MAX_POLISH_VARIABLES,
+    POLISH_ROUNDS,
+    BlockSolver,
+    Gram,
+    feasible,
+    is_free,
+    restore_sum,
+    sample_is_psd,
+    stands_still,
+)
 from kernelfit.solvers.certificate import duality_gap
 from kernelfit.solvers.gram import DenseGram
 from kernelfit.solvers.newton_steps import BLOCKED, newton_step
@@ -29,22 +44,7 @@ from kernelfit.solvers.quartic_steps import (
     quartic_single_steps,
 )
 from kernelfit.solvers.result import FloatArray, SvmDualResult
-from kernelfit.solvers.svm_dual import (
-    _BLOCK,
-    _FLOPS_PER_STEP,
-    _MAX_ALTERNATIONS,
-    _MAX_NEWTON_VARIABLES,
-    _MAX_POLISH_VARIABLES,
-    _POLISH_ROUNDS,
-    Callback,
-    Gram,
-    _BlockSolver,
-    _feasible,
-    _is_free,
-    _restore_sum,
-    _sample_is_psd,
-    _stands_still,
-)
+from kernelfit.solvers.svm_dual import Callback
 
 # From a machine's solution the right block changes little from round to round: solved further than
 # for the machine, it needs to be gathered less often.
@@ -130,14 +130,14 @@ def solve_quartic_dual(
     p = p - shift
     weight = np.ones(n) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
     rate = 0.25 / eta
-    beta = np.zeros(n) if warm_start is None else _feasible(warm_start, lower, upper, fit_intercept)
+    beta = np.zeros(n) if warm_start is None else feasible(warm_start, lower, upper, fit_intercept)
     block = _QuarticBlockSolver(gram, lower, upper, epsilon, fit_intercept, p, weight, rate)
-    block.convex &= assume_psd or _sample_is_psd(gram)
+    block.convex &= assume_psd or sample_is_psd(gram)
     block.recompute(beta, exact=False)
     fresh = not beta.any()
     history: list[tuple[float, float]] = []
     converged = stalled = False
-    rounds, polish_rounds = 0, _POLISH_ROUNDS if polish else 0
+    rounds, polish_rounds = 0, POLISH_ROUNDS if polish else 0
     while True:
         g = block.gradient(beta)
         gap, _, intercept, resolution = duality_gap(
@@ -145,11 +145,11 @@ def solve_quartic_dual(
         )
         objective = block.objective(beta)
         met = gap <= tol * abs(objective) or (gap <= resolution and not beta.any())
-        done = met and (polish_rounds == 0 or block.count_free(beta) > _MAX_POLISH_VARIABLES)
+        done = met and (polish_rounds == 0 or block.count_free(beta) > MAX_POLISH_VARIABLES)
         stop = done or gap <= resolution or stalled or rounds == max_iter
         if (stop or (met and not converged)) and not fresh:
             if fit_intercept:
-                _restore_sum(beta, lower, upper)
+                restore_sum(beta, lower, upper)
             block.recompute(beta, exact=True)
             fresh = True
             continue
@@ -163,7 +163,7 @@ def solve_quartic_dual(
         polish_rounds -= converged
         wanted = 0.0 if converged else 0.3 * tol * abs(objective) / gap
         stalled = not block.improve(beta, g, wanted, polish=converged)
-        stalled |= _stands_still(history)
+        stalled |= stands_still(history)
         rounds += 1
         fresh = False
     return QuarticDualResult(
@@ -180,7 +180,7 @@ def solve_quartic_dual(
     )
 
 
-class _QuarticBlockSolver(_BlockSolver):
+class _QuarticBlockSolver(BlockSolver):
     """The rounds of :func:`solve_quartic_dual`.
 
     Its state is ``v = K beta - p`` and ``s = (K o K) q``.
@@ -222,7 +222,7 @@ class _QuarticBlockSolver(_BlockSolver):
     def improve(self, beta: FloatArray, g: FloatArray, wanted: float, polish: bool) -> bool:
         """Improve one block; at the start, a little of everything that rows in memory allow."""
         matrix = self.gram.matrix
-        if matrix is None or beta.any() or beta.size <= _BLOCK:
+        if matrix is None or beta.any() or beta.size <= BLOCK:
             return super().improve(beta, g, wanted, polish)
         spread = float(np.abs(g).max())
         self._steps(matrix, slice(None), beta, self.v, self.s, 1e-2 * spread, beta.size)
@@ -275,11 +275,11 @@ class _QuarticBlockSolver(_BlockSolver):
         target *= _DEEPER if index is not None else 1.0
         sub, v, s = beta[part].copy(), self.v[part].copy(), self.s[part].copy()
         lower, upper = self.lower[part], self.upper[part]
-        for alternation in range(_MAX_ALTERNATIONS):
-            n_free = int(np.count_nonzero(_is_free(sub, lower, upper, self.epsilon)))
-            if 0 < n_free <= _MAX_NEWTON_VARIABLES and (alternation > 0 or polish):
+        for alternation in range(MAX_ALTERNATIONS):
+            n_free = int(np.count_nonzero(is_free(sub, lower, upper, self.epsilon)))
+            if 0 < n_free <= MAX_NEWTON_VARIABLES and (alternation > 0 or polish):
                 self._newton_on(K, part, sub, v, s, n_free)
-            budget = sub.size + int(min(n_free, _MAX_NEWTON_VARIABLES) ** 3 / _FLOPS_PER_STEP)
+            budget = sub.size + int(min(n_free, MAX_NEWTON_VARIABLES) ** 3 / FLOPS_PER_STEP)
             if self._steps(K, part, sub, v, s, target, budget) <= target:
                 break
         changed = np.flatnonzero(sub != beta[part])

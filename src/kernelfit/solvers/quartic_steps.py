@@ -15,14 +15,14 @@ import numpy as np
 from numba import njit
 
 from kernelfit.solvers.pair_steps import (
-    _CHUNK,
-    _FAST,
-    _NEVER,
-    _curvature_floor,
-    _fall,
-    _find_partner,
-    _fmax,
-    _rise,
+    CHUNK,
+    FAST,
+    NEVER,
+    curvature_floor,
+    fall_offset,
+    find_partner,
+    fmax,
+    rise_offset,
 )
 from kernelfit.solvers.result import FloatArray
 
@@ -69,7 +69,7 @@ def hessian_diagonal(
     return out
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, fastmath=FAST)
 def _move_and_find_up(
     g: FloatArray,
     v: FloatArray,
@@ -83,13 +83,13 @@ def _move_and_find_up(
     dq_j: float,
 ) -> int:
     """Update ``v``, ``s`` and ``g`` for a pair step and return the index of the largest ``up``."""
-    best, best_chunk, n = -_NEVER, 0, g.size
-    for start in range(0, n, _CHUNK):
-        stop = min(start + _CHUNK, n)
+    best, best_chunk, n = -NEVER, 0, g.size
+    for start in range(0, n, CHUNK):
+        stop = min(start + CHUNK, n)
         grad, linear, square = g[start:stop], v[start:stop], s[start:stop]
         factor, offset = c[start:stop], rise[start:stop]
         a, b = row_i[start:stop], row_j[start:stop]
-        chunk_best = -_NEVER
+        chunk_best = -NEVER
         for k in range(stop - start):
             value = linear[k] + step * (a[k] - b[k])
             linear[k] = value
@@ -97,10 +97,10 @@ def _move_and_find_up(
             square[k] = quad
             value += factor[k] * quad
             grad[k] = value
-            chunk_best = _fmax(chunk_best, -value - offset[k])
+            chunk_best = fmax(chunk_best, -value - offset[k])
         if chunk_best > best:
             best, best_chunk = chunk_best, start
-    for k in range(best_chunk, min(best_chunk + _CHUNK, n)):
+    for k in range(best_chunk, min(best_chunk + CHUNK, n)):
         if -g[k] - rise[k] >= best:
             return k
     return best_chunk
@@ -134,18 +134,18 @@ def quartic_pair_steps(
     rise, fall, gain = np.empty(n), np.empty(n), np.empty(n)
     c, g = np.empty(n), np.empty(n)
     for k in range(n):
-        rise[k] = _rise(b[k], upper[k], epsilon)
-        fall[k] = _fall(b[k], lower[k], epsilon)
+        rise[k] = rise_offset(b[k], upper[k], epsilon)
+        fall[k] = fall_offset(b[k], lower[k], epsilon)
         c[k] = rate * b[k] / weight[k]
     hessian = hessian_diagonal(diagonal, s, b, weight, rate)
-    floor = _curvature_floor(hessian)
+    floor = curvature_floor(hessian)
     steps = 0
     i = _move_and_find_up(g, v, s, c, rise, K[0], K[0], 0.0, 0.0, 0.0)
     while True:
         up = -g[i] - rise[i]
-        if up < -0.5 * _NEVER:  # nothing may move up
+        if up < -0.5 * NEVER:  # nothing may move up
             return 0.0
-        j, violation = _find_partner(g, fall, K[i], hessian, up, hessian[i], floor, gain)
+        j, violation = find_partner(g, fall, K[i], hessian, up, hessian[i], floor, gain)
         if violation <= stop or steps >= max_steps:
             return violation
         end_i = 0.0 if epsilon > 0.0 and b[i] < 0.0 else upper[i]
@@ -175,8 +175,8 @@ def quartic_pair_steps(
             b[i] += step
             b[j] -= step
         for k in (i, j):
-            rise[k] = _rise(b[k], upper[k], epsilon)
-            fall[k] = _fall(b[k], lower[k], epsilon)
+            rise[k] = rise_offset(b[k], upper[k], epsilon)
+            fall[k] = fall_offset(b[k], lower[k], epsilon)
             c[k] = rate * b[k] / weight[k]
         dq_i, dq_j = step * (f1 + f2 * step), step * (h1 + h2 * step)
         i = _move_and_find_up(g, v, s, c, rise, K[i], K[j], step, dq_i, dq_j)
@@ -207,14 +207,14 @@ def quartic_single_steps(
     """
     n = b.size
     hessian = hessian_diagonal(diagonal, s, b, weight, rate)
-    floor = _curvature_floor(hessian)
+    floor = curvature_floor(hessian)
     steps = 0
     while True:
         best, i, violation, rate_i = 0.0, 0, 0.0, 0.0
         for k in range(n):
             g = v[k] + rate * b[k] / weight[k] * s[k]
-            up = -g - _rise(b[k], upper[k], epsilon)
-            down = -g - _fall(b[k], lower[k], epsilon)
+            up = -g - rise_offset(b[k], upper[k], epsilon)
+            down = -g - fall_offset(b[k], lower[k], epsilon)
             gain_rate = max(up, -down)
             if gain_rate > 0.0:
                 violation = max(violation, gain_rate)

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from kernelfit import CDSClustering, CDSKClustering, KernelKMeans
 
@@ -204,6 +205,49 @@ def test_labels_do_not_depend_on_n_jobs(affinity, blobs):
         np.testing.assert_array_equal(model.weights_, fits[0].weights_)
 
 
+def test_neighbours_do_not_depend_on_the_number_of_threads(monkeypatch):
+    """Integer data, where many points are equally far."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # else scikit-learn takes no more than the cores
+    X = np.random.default_rng(0).integers(0, 3, (1500, 20)).astype(float)
+    model = CDSKClustering(5, affinity="nearest_neighbors", max_iter=0, n_init=1, random_state=0)
+    graphs, predicted = [], []
+    for threads in (1, 2, 7):
+        with threadpool_limits(threads, user_api="openmp"):
+            graphs.append(model.fit(X[:1200]).affinity_matrix_)
+            predicted.append(model.predict(X[1200:]))
+    for graph, labels in zip(graphs, predicted, strict=True):
+        assert (graph != graphs[0]).nnz == 0
+        np.testing.assert_array_equal(labels, predicted[0])
+
+
+def test_labels_do_not_depend_on_the_number_of_threads(monkeypatch):
+    """Several starts of k-means find the same partition under other labels."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    X, _ = make_blobs(1500, centers=5, n_features=4, cluster_std=2.5, random_state=0)
+    K = CDSKClustering(5, affinity="nearest_neighbors", max_iter=0).fit(X).affinity_matrix_
+    for seed in range(8):
+        model = CDSKClustering(5, affinity="precomputed", max_iter=0, random_state=seed)
+        labels = []
+        for threads in (1, 2, 7):
+            with threadpool_limits(threads, user_api="openmp"):
+                labels.append(model.fit(K).labels_)
+        for found in labels:
+            np.testing.assert_array_equal(found, labels[0])
+
+
+@pytest.mark.parametrize(("n_neighbors", "d"), [(4, 2), (4, 30), (39, 2), (100, 2)])
+def test_of_equally_near_points_the_first_are_neighbours(n_neighbors, d):
+    X = np.random.default_rng(0).integers(0, 2, (40, d)).astype(float)
+    model = CDSKClustering(4, affinity="nearest_neighbors", n_neighbors=n_neighbors, max_iter=0)
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    np.fill_diagonal(D, np.inf)
+    graph = np.zeros((40, 40))
+    order = np.argsort(D, axis=1, kind="stable")[:, : min(n_neighbors, 39)]
+    np.put_along_axis(graph, order, 1.0, axis=1)
+    found = model.fit(X).affinity_matrix_.toarray()
+    np.testing.assert_array_equal(found, 0.5 * (graph + graph.T))
+
+
 def test_landmarks_approximate_the_kernel(blobs):
     X, y = blobs
     model = CDSKClustering(4, n_landmarks=40, random_state=0).fit(X)
@@ -212,6 +256,8 @@ def test_landmarks_approximate_the_kernel(blobs):
     assert Z.shape[1] <= 40
     np.testing.assert_allclose(Z @ Z.T, whole.affinity_matrix_, atol=0.05)
     assert adjusted_rand_score(y, model.labels_) >= 0.95
+    with pytest.raises(ValueError, match="expected n_landmarks >= n_clusters, got n_landmarks=3"):
+        CDSKClustering(4, n_landmarks=3).fit(X)
     with pytest.raises(ValueError, match="expected n_landmarks=None for mode='literal'"):
         CDSKClustering(4, n_landmarks=40, mode="literal").fit(X)
 
@@ -245,6 +291,24 @@ def test_kernel_kmeans(blobs):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         KernelKMeans(8, max_iter=1, n_init=1, random_state=0).fit(X)
+
+
+def test_kernel_kmeans_of_repeated_points():
+    X = np.repeat([[0.0, 1.0], [9.0, 0.0]], 15, axis=0)
+    with pytest.warns(ConvergenceWarning, match="found 2 clusters, fewer than n_clusters=4"):
+        model = KernelKMeans(4, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_start_of_the_history(blobs):
+    """With no round the partition of least inertia counts, else that of the least objective."""
+    X = np.random.default_rng(0).standard_normal((150, 2))
+    options = {"random_state": 0, "tol": 0.0}
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        none, one = (CDSKClustering(8, max_iter=k, **options).fit(X) for k in (0, 1))
+        alone = [CDSKClustering(8, max_iter=k, n_init=1, **options).fit(X) for k in (0, 1)]
+    assert one.history_[0] < none.history_[0] == none.objective_
+    assert alone[0].history_[0] == pytest.approx(alone[1].history_[0], rel=1e-12)
 
 
 def test_general_similarity_of_any_sign():
@@ -311,10 +375,19 @@ def test_repeated_points(affinity):
         assert adjusted_rand_score(np.repeat([0, 1], 15), labels) == 1.0
 
 
-def test_constant_data_are_called_arbitrary():
-    with pytest.warns(UserWarning, match="tells apart only 1 of the points"):
-        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-            model = CDSKClustering(3, random_state=0).fit(np.ones((20, 2)))
+@pytest.mark.parametrize("affinity", AFFINITIES)
+@pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering])
+def test_too_few_different_points_are_called_arbitrary(cls, affinity):
+    """In one warning, and in a second one where fewer clusters were found."""
+    X = np.repeat([[1.0, 1.0], [9.0, 5.0]], 20, axis=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = cls(4, affinity=affinity, random_state=0).fit(X)
+    told = [str(warning.message) for warning in caught]
+    assert "only 2 of the points can be told apart, fewer than the 4 clusters wanted" in told[0]
+    n_found = len(np.unique(model.labels_))
+    fewer = [f"{cls.__name__} found {n_found} clusters, fewer than n_clusters=4"]
+    assert told[1:] == (fewer if n_found < 4 else [])
     assert np.isfinite(model.embedding_).all()
 
 
@@ -324,6 +397,49 @@ def test_useless_affinities_are_explained(blobs):
         CDSKClustering(4, gamma=1e6).fit(X)
     with pytest.warns(UserWarning, match=r"in \d+ pieces, more than the 2 clusters"):
         CDSKClustering(2, affinity="nearest_neighbors", n_neighbors=2).fit(X)
+    with pytest.warns(UserWarning, match="of the 120 points are unlike every landmark"):
+        CDSKClustering(4, gamma=1e3, n_landmarks=20, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_landmarks": 100}])
+@pytest.mark.filterwarnings("error")
+def test_disconnected_dense_affinities(options):
+    """As many pieces as clusters are found; more of them are not divided in silence."""
+    X, y = make_blobs(400, centers=100.0 * np.eye(5), random_state=0)
+    options = {"gamma": 0.1, "random_state": 0, **options}
+    labels = CDSKClustering(5, **options).fit(X).labels_
+    assert adjusted_rand_score(y, labels) == 1.0
+    with pytest.warns(UserWarning, match="in 5 pieces, more than the 3 clusters wanted"):
+        CDSKClustering(3, **options).fit(X)
+
+
+def test_copies_beyond_the_number_of_neighbours():
+    """They link to each other alone: the graph falls into pieces."""
+    X = np.repeat(np.random.default_rng(0).standard_normal((12, 2)), 15, axis=0)
+    with pytest.warns(UserWarning, match="in 12 pieces.*beyond the number of copies of a point"):
+        CDSKClustering(3, affinity="nearest_neighbors", random_state=0).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("cls", "affinity"),
+    [
+        *((cls, affinity) for cls in (CDSKClustering, CDSClustering) for affinity in AFFINITIES),
+        (KernelKMeans, "rbf"),
+        (KernelKMeans, "self_tuning"),
+    ],
+)
+def test_points_too_far_for_float64(cls, affinity, blobs):
+    X = blobs[0]
+    model = cls(4, affinity=affinity, random_state=0).fit(X)
+    far, too_far = 1e150 * X[:1], 1e200 * X[:1]
+    assert model.predict(far)[0] in range(4)
+    methods = [model.fit, model.predict]
+    if cls is not KernelKMeans:
+        assert np.isfinite(model.transform(far)).all()
+        methods.append(model.transform)
+    for method in methods:
+        with pytest.raises(ValueError, match=r"expected values of at most 3e\+153 in size.*, got"):
+            method(np.repeat(too_far, 4, axis=0))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,11 @@ from scipy import sparse
 from kernelfit.kernels.affinity import (
     bandwidth_gamma,
     diagnose,
+    diagnose_landmarks,
+    diagnose_points,
     local_scales,
+    n_pieces,
+    nearest_rows,
     neighbour_graph,
     reconstruction_gamma,
     self_tuning,
@@ -95,17 +99,56 @@ def test_neighbour_graph():
     np.testing.assert_array_equal(mean.toarray(), 0.5 * (expected + expected.T))
 
 
+def test_nearest_rows_take_the_first_of_equal_entries():
+    D = np.random.default_rng(0).integers(0, 4, (50, 7)).astype(float)
+    expected = np.argsort(D, axis=0, kind="stable")[:9].T
+    np.testing.assert_array_equal(nearest_rows(D, 9), expected)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_pieces(make):
+    """In any order of the points; a chain is one piece, and so is a point without any link."""
+    blocks = np.zeros((9, 9))
+    blocks[:4, :4] = np.diag([1.0, 1.0, 1.0], 1) + np.diag([1.0, 1.0, 1.0], -1)
+    blocks[4:8, 4:8] = 0.3
+    blocks[3, 4] = blocks[4, 3] = -1.0
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(9)
+        assert n_pieces(make(blocks[order][:, order])) == 3
+
+
+def test_links_that_no_eigensolver_sees_are_none():
+    blocks = np.kron(np.eye(3), np.ones((4, 4)))
+    assert n_pieces(1e-3 * (blocks + 1e-14)) == 3
+    assert n_pieces(1e-3 * (blocks + 1e-6)) == 1
+    scale = np.repeat([1e-9, 1.0, 1e9], 4)
+    assert n_pieces(np.outer(scale, scale) * (blocks + 1e-6)) == 1
+
+
 def test_diagnosis():
     near_identity = np.eye(5) + 1e-9
     assert "almost diagonal" in diagnose(near_identity, 2)
-    pieces = sparse.csr_array(np.kron(np.eye(4), np.ones((3, 3))))
-    assert "in 4 pieces" in diagnose(pieces, 2)
-    assert diagnose(pieces, 4) is None
+    pieces = np.kron(np.eye(4), np.ones((3, 3)))
+    for K in (pieces, sparse.csr_array(pieces)):
+        assert "in 4 pieces" in diagnose(K, 2)
+        assert diagnose(K, 4) is None
     assert diagnose(np.exp(-squared_distances(points())), 2) is None
     assert diagnose(np.eye(1), 1) is None
-    assert "tells apart only 2 of the points" in diagnose(
-        np.kron(np.eye(2), np.ones((4, 4))) + 1, 3
-    )
+    assert "only 2 of the points" in diagnose(np.kron(np.eye(2), np.ones((4, 4))) + 1, 3)
+
+
+def test_diagnosis_of_points():
+    X = np.repeat([[0.0, 1.0], [-0.0, 1.0], [2.0, 3.0]], 4, axis=0)
+    assert "only 2 of the points" in diagnose_points(X, 3)
+    assert diagnose_points(X, 2) is None
+
+
+def test_diagnosis_of_landmarks():
+    X = np.repeat([[0.0], [1.0], [50.0], [51.0], [100.0]], 3, axis=0) + 0.1 * points(15, 1)
+    C = np.exp(-squared_distances(X, X[[0, 3, 6, 12]]))
+    assert diagnose_landmarks(C, 3) is None
+    assert "in 3 pieces" in diagnose_landmarks(C, 2)
+    assert "3 of the 15 points are unlike every landmark" in diagnose_landmarks(C[:, :3], 2)
 
 
 def pursuit(x, atoms, k):

@@ -116,6 +116,19 @@ def test_objective_chooses_among_proposals():
     np.testing.assert_array_equal(best.labels, y)
 
 
+def test_empty_clusters_are_no_gain():
+    """The cut of a single cluster is zero, but three were asked for."""
+    X, y = blobs()
+    similarity = KernelSimilarity(gaussian(X), 0.5, np.ones(len(X)))
+    whole = np.zeros(len(X), dtype=np.intp)
+    result = cluster(
+        similarity, C, lambda Y: [whole, np.minimum(y, 1), y], np.ones(len(X)), block(len(X))
+    )
+    np.testing.assert_array_equal(result.labels, y)
+    alone = cluster(similarity, C, lambda Y: [whole], np.ones(len(X)), block(len(X)), max_iter=0)
+    assert alone.objective == pytest.approx(C - 1 + 0.5 - 1.0)  # cut 0, two empty, and penalty
+
+
 def test_general_similarity_descends():
     rng = np.random.default_rng(3)
     X, y = blobs()

@@ -42,6 +42,22 @@ def test_empty_cluster_attracts_nothing():
     assert np.all(np.isinf(distances[:, 1])) and np.isfinite(norms).all()
 
 
+def test_lost_clusters_get_far_points():
+    """All points start in one cluster of three; the inertia still falls."""
+    X = points()
+    labels, inertia = np.zeros(len(X), dtype=np.intp), np.inf
+    for _ in range(8):
+        result = kernel_kmeans(X @ X.T, labels, 3, 1)
+        assert len(set(result.labels)) == 3
+        assert result.inertia <= inertia + 1e-12
+        labels, inertia = result.labels, result.inertia
+
+
+def test_equal_points_leave_clusters_empty():
+    result = kernel_kmeans(np.ones((6, 6)), np.zeros(6, dtype=np.intp), 3, 10)
+    assert len(set(result.labels)) == 1 and result.converged
+
+
 def test_spread_start_takes_far_points():
     X = np.array([[0.0], [0.1], [10.0], [10.1], [20.0]])
     labels = spread_start(X @ X.T, 3, 0, np.array([0.5, 0.5]))

@@ -11,25 +11,32 @@ from sklearn.neighbors import NearestNeighbors
 from kernelfit.families.discriminative import LowRank
 from kernelfit.kernels.affinity import (
     bandwidth_gamma,
+    diagnose_landmarks,
     local_scales,
+    nearest_rows,
     neighbour_graph,
     reconstruction_gamma,
     self_tuning,
     symmetrised,
 )
-from kernelfit.kernels.distances import squared_distances
+from kernelfit.kernels.distances import squared_distances, sum_squared_differences
 from kernelfit.kernels.self_representation import lasso_representation, matching_pursuit
 from kernelfit.kernels.standard import RBF, scale_gamma
 
 _SELF_TUNING_NEIGHBOUR = 7  # whose distance is the local scale, as its authors propose
 _LASSO_RATIO = 0.05
+_TIE = 1e-9  # distances that differ by less, relative, may differ by rounding alone
+_CHUNK_BYTES = 2**26  # of distances of points with ties
 
 
 class RBFAffinity:
     """The Gaussian kernel, whole or by its Nystroem approximation on a few landmarks."""
 
-    def __init__(self, gamma, n_landmarks=None, rng=None):
-        self.rule, self.n_landmarks, self.rng = gamma, n_landmarks, rng
+    complaint = None  # on the landmarks, where there are any
+
+    def __init__(self, gamma, n_clusters, n_landmarks=None, rng=None):
+        self.rule, self.n_clusters = gamma, n_clusters
+        self.n_landmarks, self.rng = n_landmarks, rng
 
     def fit(self, X):
         """Return the affinity matrix of the rows of X."""
@@ -48,7 +55,9 @@ class RBFAffinity:
         landmarks = X[np.sort(self.rng.choice(len(X), self.n_landmarks, replace=False))]
         values, vectors = np.linalg.eigh(kernel(landmarks))
         kept = values > 1e-10 * values[-1]
-        return LowRank(kernel(X, landmarks) @ (vectors[:, kept] / np.sqrt(values[kept])))
+        C = kernel(X, landmarks)
+        self.complaint = diagnose_landmarks(C, self.n_clusters)
+        return LowRank(C @ (vectors[:, kept] / np.sqrt(values[kept])))
 
     def cross(self, X):
         """Return the affinities of the rows of X to the training points."""
@@ -85,27 +94,50 @@ class SelfTuningAffinity:
 
 
 class NeighbourAffinity:
-    """The symmetrised graph of the nearest neighbours, every edge of weight one, CSR."""
+    """The symmetrised graph of the nearest neighbours, every edge of weight one, CSR.
+
+    Of points at the same distance those with the smaller index come first. The search by itself
+    would take either, depending on the number of threads.
+    """
 
     def __init__(self, n_neighbors, n_jobs):
         self.n_neighbors, self.n_jobs = n_neighbors, n_jobs
 
     def fit(self, X):
         """Return the affinity matrix of the rows of X."""
-        self.n = len(X)
-        k = min(self.n_neighbors, self.n - 1)
-        if k == 0:
+        self.X, self.n = X, len(X)
+        if self.n == 1:
             return sparse.csr_array(np.ones((1, 1)))
-        self.search = NearestNeighbors(n_neighbors=k, n_jobs=self.n_jobs).fit(X)
-        indices = self.search.kneighbors(return_distance=False)
-        return symmetrised(neighbour_graph(indices, np.ones(indices.shape), self.n))
+        self.search = NearestNeighbors(n_jobs=self.n_jobs).fit(X)
+        return symmetrised(self._graph(None))
 
     def cross(self, X):
         """Return the affinities of the rows of X to the training points."""
         if self.n == 1:
             return sparse.csr_array(np.ones((len(X), 1)))
-        indices = self.search.kneighbors(X, return_distance=False)
+        return self._graph(X)
+
+    def _graph(self, X):
+        """Return the directed graph from the rows of X, or from the training points but itself."""
+        k = min(self.n_neighbors, self.n - (X is None))
+        asked = min(k + 1, self.n - (X is None))  # one more, to see whether it is as near
+        distances, indices = self.search.kneighbors(X, asked)
+        if asked > k:
+            tied = np.flatnonzero(distances[:, k - 1] >= (1.0 - _TIE) * distances[:, k])
+            step = max(1, _CHUNK_BYTES // (8 * self.n))
+            for rows in np.split(tied, range(step, len(tied), step)):
+                indices[rows, :k] = self._ordered(X, rows, k)
+        indices = indices[:, :k]
         return neighbour_graph(indices, np.ones(indices.shape), self.n)
+
+    def _ordered(self, X, rows, k):
+        """Return the neighbours of some rows by distances without rounding between equal points."""
+        D = np.empty((self.n, len(rows)))
+        points = (self.X if X is None else X)[rows]
+        sum_squared_differences(self.X, np.ascontiguousarray(points.T), D)
+        if X is None:
+            D[rows, np.arange(len(rows))] = np.inf
+        return nearest_rows(D, k)
 
 
 class SelfRepresentationAffinity:

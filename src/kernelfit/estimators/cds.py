@@ -66,7 +66,10 @@ class CDSKClustering(BaseCDS):
     alpha_init : {"uniform", "sparse"}, default="uniform"
         Weights to start from; "sparse" are those by which the points represent each other.
     max_iter : int, default=20
-        Bound on the number of rounds; 0 is spectral clustering with the initial weights.
+        Bound on the number of rounds. 0 is spectral clustering with the initial weights: of the
+        `n_init` partitions by k-means that of the least inertia is taken, and the objective is
+        only reported. Otherwise the objective chooses among them from the start, so that
+        ``history_[0]`` may be lower than the objective of ``max_iter=0``.
     tol : float, default=1e-4
         Stop when a round lowers the objective by less than this, relative.
     assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"
@@ -100,7 +103,7 @@ class CDSKClustering(BaseCDS):
     objective_ : float
         Objective at the end.
     history_ : ndarray of shape (n_iter_ + 1,)
-        Objective at the start and after every round.
+        Objective of the best first partition under the initial weights, and after every round.
     n_iter_ : int
         Number of rounds.
     converged_ : bool
@@ -252,7 +255,10 @@ class CDSClustering(BaseCDS):
     rho : float, default=1.0
         Weight of the cut.
     max_iter : int, default=20
-        Bound on the number of rounds; 0 is spectral clustering with uniform weights.
+        Bound on the number of rounds. 0 is spectral clustering with uniform weights: of the
+        `n_init` partitions by k-means that of the least inertia is taken, and the objective is
+        only reported. Otherwise the objective chooses among them from the start, so that
+        ``history_[0]`` may be lower than the objective of ``max_iter=0``.
     tol : float, default=1e-4
         Stop when a round lowers the objective by less than this, relative.
     assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"
@@ -283,7 +289,7 @@ class CDSClustering(BaseCDS):
     objective_ : float
         Objective at the end.
     history_ : ndarray of shape (n_iter_ + 1,)
-        Objective at the start and after every round.
+        Objective of the best first partition under the initial weights, and after every round.
     n_iter_ : int
         Number of rounds.
     converged_ : bool

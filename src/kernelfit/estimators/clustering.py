@@ -29,9 +29,10 @@ from kernelfit.estimators.affinity import (
     SelfTuningAffinity,
 )
 from kernelfit.families.discriminative import LowRank
-from kernelfit.kernels.affinity import diagnose
+from kernelfit.kernels.affinity import diagnose, diagnose_points
 from kernelfit.learners.cds import pivoted_labels
 from kernelfit.utils.progress import show_progress
+from kernelfit.utils.threads import one_openmp_thread
 from kernelfit.utils.validation import check_kernel_matrix
 
 _CHUNK_BYTES = 2**26  # of affinities of new points computed at a time
@@ -99,6 +100,12 @@ class BaseAffinityClustering(ClusterMixin, BaseEstimator):
                 f"expected n_clusters <= n_samples, got n_clusters={self.n_clusters} and "
                 f"n_samples={X.shape[0]}"
             )
+        n_landmarks = getattr(self, "n_landmarks", None)
+        if n_landmarks is not None and n_landmarks < self.n_clusters:
+            raise ValueError(
+                f"expected n_landmarks >= n_clusters, got n_landmarks={n_landmarks} and "
+                f"n_clusters={self.n_clusters}"
+            )
         rng = check_random_state(self.random_state)
         fitted._affinity = self._make_affinity(rng)
         K = fitted._affinity.fit(X)
@@ -134,12 +141,22 @@ class BaseAffinityClustering(ClusterMixin, BaseEstimator):
         )
         if reset and self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"expected a square affinity matrix, got shape {X.shape}")
+        if isinstance(self.affinity, str) and not self._precomputed:
+            largest = max(X.max(), -X.min())
+            limit = np.sqrt(np.finfo(np.float64).max / (4.0 * X.shape[1]))
+            if largest > limit:
+                raise ValueError(
+                    f"expected values of at most {limit:.1g} in size, so that squared distances "
+                    f"are finite, got {largest:.3g}"
+                )
         return X
 
     def _make_affinity(self, rng):
         match self.affinity:
             case "rbf":
-                return RBFAffinity(self.gamma, getattr(self, "n_landmarks", None), rng)
+                return RBFAffinity(
+                    self.gamma, self.n_clusters, getattr(self, "n_landmarks", None), rng
+                )
             case "self_tuning":
                 return SelfTuningAffinity(self.n_jobs)
             case "nearest_neighbors":
@@ -206,10 +223,9 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseAffinityClu
         seed = rng.randint(np.iinfo(np.int32).max)
         self.mu_ = self._entropy_mu(X, seed) if self.mu == "entropy" else float(self.mu)
         n, c = K.shape[0], self.n_clusters
-        if not isinstance(K, LowRank):
-            complaint = diagnose(K, c)
-            if complaint is not None:
-                warnings.warn(complaint, UserWarning, stacklevel=3)
+        complaint = self._complaint(X, K)
+        if complaint is not None:
+            warnings.warn(complaint, UserWarning, stacklevel=3)
         guards = max(5, c // 4)
         block = np.random.default_rng(seed).standard_normal((n, min(n, c + guards)))
         result = self._cluster(K, block, seed)
@@ -217,6 +233,13 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseAffinityClu
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} rounds before the "
                 "objective settled: raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        n_found = len(np.unique(result.labels))
+        if n_found < c:
+            warnings.warn(
+                f"{type(self).__name__} found {n_found} clusters, fewer than n_clusters={c}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -229,6 +252,13 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseAffinityClu
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
 
+    def _complaint(self, X, K):
+        """Return one sentence on data or affinities that cannot show the clusters, or None."""
+        complaint = None if self._precomputed else diagnose_points(X, self.n_clusters)
+        if complaint is None and isinstance(K, LowRank):
+            return self._affinity.complaint
+        return complaint or diagnose(K, self.n_clusters)
+
     def _proposer(self, seed):
         """Return the function from an embedding to partitions, that of the least inertia first."""
 
@@ -238,10 +268,13 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseAffinityClu
                 embedding = embedding / np.where(norms > 0, norms, 1.0)
             if self.assign_labels == "cluster_qr":
                 return [pivoted_labels(embedding)]
-            found = [
-                KMeans(self.n_clusters, n_init=1, random_state=start).fit(embedding)
-                for start in range(seed, seed + self.n_init)
-            ]
+            # Sums of several threads differ by rounding, which decides between equal partitions.
+            with one_openmp_thread(), warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the fit tells, and once
+                found = [
+                    KMeans(self.n_clusters, n_init=1, random_state=start).fit(embedding)
+                    for start in range(seed, seed + self.n_init)
+                ]
             return [means.labels_.astype(np.intp) for means in sorted(found, key=_inertia)]
 
         return propose

@@ -112,6 +112,14 @@ class KernelKMeans(BaseAffinityClustering):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        n_found = len(np.unique(best.labels))
+        if n_found < c:
+            warnings.warn(
+                f"KernelKMeans found {n_found} clusters, fewer than n_clusters={c}: the kernel "
+                "tells no more points apart",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         self.affinity_matrix_ = K
         self.labels_ = best.labels
         self.inertia_ = best.inertia

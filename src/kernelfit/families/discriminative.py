@@ -56,17 +56,20 @@ class LowRank:
 
 
 class _ScaledSimilarity:
-    """D^-1/2 W(b) D^-1/2 as an operator: two products with K for one with it."""
+    """D^-1/2 W(b) D^-1/2 as an operator: one product with K, of twice as many columns.
 
-    def __init__(self, K: LowRank, b: Array, mu: float, scale: Array) -> None:
+    The product is bound by reading K, so it takes little longer than one with the matrix itself,
+    which would need as much memory as K.
+    """
+
+    def __init__(self, K: Any, b: Array, mu: float, scale: Array) -> None:
         self.K, self.b, self.mu, self.scale = K, b, mu, scale
 
     def __matmul__(self, V: Array) -> Array:
-        column = (slice(None),) + (None,) * (V.ndim - 1)
-        b, scale = self.b[column], self.scale[column]
-        U = scale * V
-        Kb = self.K @ (b * U)
-        return np.asarray(scale * (b * (self.K @ U) + (1.0 - self.mu * b) * Kb))
+        b, scale = self.b[:, None], self.scale[:, None]
+        U = scale * V.reshape(len(V), -1)
+        KU, KbU = np.hsplit(self.K @ np.hstack((U, b * U)), 2)
+        return np.asarray(scale * (b * KU + (1.0 - self.mu * b) * KbU)).reshape(V.shape)
 
 
 class KernelSimilarity:
@@ -105,19 +108,12 @@ class KernelSimilarity:
         """Return D^-1/2 W(b) D^-1/2 and D^-1/2, zero for a point without similarity."""
         scale = _inverse_root(self.degrees(b))
         K, mu = self.K, self.mu
-        if isinstance(K, LowRank):
+        if not sparse.issparse(K):
             return _ScaledSimilarity(K, b, mu, scale), scale
-        if sparse.issparse(K):
-            i = np.repeat(np.arange(self.n), np.diff(K.indptr))
-            j = K.indices
-            data = K.data * ((b[i] + b[j] - mu * b[i] * b[j]) * (scale[i] * scale[j]))
-            return sparse.csr_array((data, j, K.indptr), shape=K.shape), scale
-        N = np.outer(b, 1.0 - mu * b)
-        N += b
-        N *= K
-        N *= scale[:, None]
-        N *= scale
-        return N, scale
+        i = np.repeat(np.arange(self.n), np.diff(K.indptr))
+        j = K.indices
+        data = K.data * ((b[i] + b[j] - mu * b[i] * b[j]) * (scale[i] * scale[j]))
+        return sparse.csr_array((data, j, K.indptr), shape=K.shape), scale
 
     def cut(self, Z: Array) -> "KernelCut":
         """Return the normalised cut of Z as a function of b."""

@@ -4,6 +4,7 @@ Neighbour searches are left to the caller, who hands over indices and distances.
 """
 
 import numpy as np
+from numba import njit
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 from scipy.sparse.csgraph import connected_components
@@ -11,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from kernelfit.kernels.distances import Array, Data, squared_distances
 
 _MIN_LOCAL_SCALE = 0.1  # of the median scale: repeated points are at distance zero
+_NO_LINK = 1e-12  # of the largest similarity of both points: no eigensolver would see it
 
 
 def bandwidth_gamma(X: Data, rule: str, max_rows: int = 2000) -> float:
@@ -135,13 +137,90 @@ def symmetrised(graph: sparse.csr_array) -> sparse.csr_array:
     return mean
 
 
+@njit(cache=True)
+def nearest_rows(D: Array, k: int) -> Array:
+    """Return the rows of the k smallest entries of every column, of equal ones the first.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, m)
+    k : int
+        At most n.
+
+    Returns
+    -------
+    ndarray of shape (m, k)
+        In ascending order of the entries.
+    """
+    n, m = D.shape
+    rows = np.zeros((m, k), dtype=np.intp)
+    lowest = np.full((m, k), np.inf)
+    for i in range(n):
+        for j in range(m):
+            if D[i, j] < lowest[j, k - 1]:
+                at = k - 1
+                while at > 0 and D[i, j] < lowest[j, at - 1]:
+                    lowest[j, at] = lowest[j, at - 1]
+                    rows[j, at] = rows[j, at - 1]
+                    at -= 1
+                lowest[j, at] = D[i, j]
+                rows[j, at] = i
+    return rows
+
+
+def n_pieces(K: Array | sparse.csr_array) -> int:
+    """Return the number of connected components of an affinity.
+
+    Parameters
+    ----------
+    K : ndarray or csr_array of shape (n, n)
+        Symmetric. Two points are linked by a positive entry that is not negligible.
+
+    Returns
+    -------
+    int
+    """
+    if sparse.issparse(K):
+        links = sparse.csr_array(K).maximum(0.0)
+        return int(connected_components(links, directed=False, return_labels=False))
+    return int(_count_pieces(K, _NO_LINK * np.maximum(K.max(axis=1), 0.0)))
+
+
+@njit(cache=True)
+def _count_pieces(K: Array, negligible: Array) -> int:
+    """Walk from point to point along the entries that count for one of the two."""
+    n = K.shape[0]
+    left = np.arange(n)  # the points not yet reached come first
+    n_left, n_found = n, 0
+    stack = np.empty(n, dtype=np.intp)
+    while n_left:
+        n_found += 1
+        n_left -= 1
+        stack[0] = left[n_left]
+        height = 1
+        while height:
+            height -= 1
+            i = stack[height]
+            kept = 0
+            for at in range(n_left):
+                j = left[at]
+                if K[i, j] > min(negligible[i], negligible[j]):
+                    stack[height] = j
+                    height += 1
+                else:
+                    left[kept] = j
+                    kept += 1
+            n_left = kept
+    return n_found
+
+
 def diagnose(K: Array | sparse.csr_array, n_clusters: int) -> str | None:
     """Return one sentence on an affinity that cannot show `n_clusters` clusters, or None.
 
     Parameters
     ----------
     K : ndarray or csr_array of shape (n, n)
-        Symmetric, non-negative.
+        Symmetric.
     n_clusters : int
 
     Returns
@@ -151,26 +230,76 @@ def diagnose(K: Array | sparse.csr_array, n_clusters: int) -> str | None:
         has fewer different rows.
     """
     n = K.shape[0]
-    total, own = float(abs(K).sum()), float(abs(K.diagonal()).sum())
+    own = float(np.abs(K.diagonal()).sum())
+    # Row by row: the absolute values of all of K would take as much memory again.
+    total = float(abs(K).sum()) if sparse.issparse(K) else sum(float(abs(row).sum()) for row in K)
     if n > 1 and total - own <= 1e-6 * own:
         return (
             "the affinity matrix is almost diagonal: every point is alike to itself alone; "
             "widen the kernel (a smaller gamma, or gamma='median') or standardise the data"
         )
+    pieces = n_pieces(K)
+    if pieces > n_clusters:
+        return (
+            f"the affinity graph is in {pieces} pieces, more than the {n_clusters} clusters "
+            "wanted, so some pieces share a cluster arbitrarily; widen the kernel (a smaller "
+            "gamma), or raise n_neighbors (beyond the number of copies of a point) or n_nonzero"
+        )
     if sparse.issparse(K):
-        n_components = connected_components(K, directed=False, return_labels=False)
-        if n_components > n_clusters:
-            return (
-                f"the affinity graph is in {n_components} pieces, more than the {n_clusters} "
-                "clusters wanted, so some pieces share a cluster arbitrarily; "
-                "raise n_neighbors or n_nonzero"
-            )
         return None
     marks = K @ np.cos(np.arange(n))  # equal for equal points
     n_distinct = 1 + int(np.sum(np.diff(np.sort(marks)) > 1e-12 * np.abs(marks).max()))
-    if n_distinct < n_clusters:
+    return _too_few(n_distinct, n_clusters)
+
+
+def diagnose_points(X: Array, n_clusters: int) -> str | None:
+    """Return one sentence on points of which fewer than `n_clusters` differ, or None.
+
+    A graph of neighbours shows no longer that its points are equal.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    n_clusters : int
+
+    Returns
+    -------
+    str or None
+    """
+    distinct: set[bytes] = set()
+    for row in X:
+        distinct.add((row + 0.0).tobytes())  # -0.0 becomes 0.0
+        if len(distinct) == n_clusters:
+            return None
+    return _too_few(len(distinct), n_clusters)
+
+
+def diagnose_landmarks(C: Array, n_clusters: int) -> str | None:
+    """Return one sentence on landmarks that cannot show `n_clusters` clusters, or None.
+
+    Parameters
+    ----------
+    C : ndarray of shape (n, m)
+        Affinities of the points to the landmarks, at most one.
+    n_clusters : int
+
+    Returns
+    -------
+    str or None
+    """
+    n_unlike = int(np.sum(C.max(axis=1) <= _NO_LINK))
+    if n_unlike:
         return (
-            f"the affinity matrix tells apart only {n_distinct} of the points, fewer than the "
-            f"{n_clusters} clusters wanted: some clusters are arbitrary"
+            f"{n_unlike} of the {len(C)} points are unlike every landmark, so their clusters are "
+            "arbitrary; raise n_landmarks or widen the kernel (a smaller gamma)"
         )
-    return None
+    return diagnose(C.T @ C, n_clusters)  # landmarks are alike through the points
+
+
+def _too_few(n_distinct: int, n_clusters: int) -> str | None:
+    if n_distinct >= n_clusters:
+        return None
+    return (
+        f"only {n_distinct} of the points can be told apart, fewer than the {n_clusters} clusters "
+        "wanted: some clusters are arbitrary"
+    )

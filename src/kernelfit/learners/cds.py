@@ -8,7 +8,6 @@ References
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,10 +80,10 @@ def cluster(
 
     .. math:: \rho \sum_k \mathrm{cut}(A_k) / \mathrm{vol}(A_k) + \mathrm{penalty}(b)
 
-    is equation (9') of [1]_ with its two parts on one scale. A round descends in the weights b for
-    the partition at hand, embeds the points anew and takes the best of the partitions proposed for
-    the embedding if it has a lower objective. Where none has, the search is over: the objective
-    never rises.
+    is equation (9') of [1]_ with its two parts on one scale; an empty cluster counts one, like a
+    cluster cut off entirely. A round descends in the weights b for the partition at hand, embeds
+    the points anew and takes the best of the partitions proposed for the embedding if it has a
+    lower objective. Where none has, the search is over: the objective never rises.
 
     With ``relaxed=True`` the sum of the `n_clusters` smallest eigenvalues takes the place of the
     cut, equation (9''): the partition becomes the eigenvectors, which are optimal for their
@@ -122,34 +121,42 @@ def cluster(
     def project(v: Array) -> Array:
         return project_box_plane(v, lower, upper, float(n))
 
+    def objective_of(Z: Array) -> Callable[[Array], tuple[float, Array]]:
+        cut, n_empty = similarity.cut(Z), n_clusters - Z.shape[1]
+
+        def value_and_gradient(b: Array) -> tuple[float, Array]:
+            value, gradient = cut(b, rho)
+            return value + rho * n_empty, gradient
+
+        return value_and_gradient
+
     def best(embedding: Array, b: Array) -> tuple[Any, Labels, float]:
-        """Return the cut, its labels and the objective for the new embedding."""
+        """Return the objective of the best partition, its labels and its value at b."""
         proposals = propose(embedding)
-        if relaxed or max_iter == 0:
-            cut = similarity.cut(embedding if relaxed else _indicators(proposals[0]))
-            return cut, proposals[0], cut(b, rho)[0]
-        cuts = [similarity.cut(_indicators(labels)) for labels in proposals]
-        values = [cut(b, rho)[0] for cut in cuts]
+        if relaxed:
+            proposals, candidates = proposals[:1], [objective_of(embedding)]
+        else:
+            proposals = proposals[:1] if max_iter == 0 else proposals
+            candidates = [objective_of(_indicators(labels)) for labels in proposals]
+        values = [candidate(b)[0] for candidate in candidates]
         at = int(np.argmin(values))
-        return cuts[at], proposals[at], values[at]
+        return candidates[at], proposals[at], values[at]
 
     b = weights if max_iter == 0 else project(weights)
     eigen, embedding = _embed(similarity, b, n_clusters, block)
-    cut, labels, objective = best(embedding, b)
+    current, labels, objective = best(embedding, b)
     history = [objective]
     converged = max_iter == 0
     while not converged and len(history) <= max_iter:
-        step = projected_gradient(
-            partial(cut, rho=rho), project, b, tol=_INNER_TOL, max_iter=_INNER_STEPS
-        )
+        step = projected_gradient(current, project, b, tol=_INNER_TOL, max_iter=_INNER_STEPS)
         b, objective = step.x, step.objective
         eigen, embedding = _embed(similarity, b, n_clusters, eigen.vectors)
-        new_cut, new_labels, new_objective = best(embedding, b)
+        new, new_labels, new_objective = best(embedding, b)
         better = new_objective < objective
         if better or relaxed:
             labels = new_labels
         if better:
-            objective, cut = new_objective, new_cut
+            objective, current = new_objective, new
         settled = history[-1] - objective <= tol * max(abs(objective), 1e-12)
         converged = settled or not better
         history.append(objective)

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
+_SAME = 1e-12  # squared distances below it, relative to squared norms, are rounding
+
 
 @dataclass(frozen=True)
 class KernelKMeansResult:
@@ -35,7 +37,9 @@ class KernelKMeansResult:
 def kernel_kmeans(K: Array, labels: Labels, n_clusters: int, max_iter: int) -> KernelKMeansResult:
     """Run Lloyd's iteration from a given partition.
 
-    For positive semidefinite K the inertia never rises.
+    A cluster that has lost its points gets the point farthest from its mean. For positive
+    semidefinite K the inertia never rises, and a cluster ends empty only where fewer points differ
+    than there are clusters.
 
     Parameters
     ----------
@@ -53,13 +57,27 @@ def kernel_kmeans(K: Array, labels: Labels, n_clusters: int, max_iter: int) -> K
     rows = np.arange(len(K))
     n_iter, converged = 0, False
     while not converged and n_iter < max_iter:
-        new = mean_distances(K, labels, n_clusters)[0].argmin(axis=1)
+        distances = mean_distances(K, labels, n_clusters)[0]
+        new = distances.argmin(axis=1)
+        _fill_empty(new, diagonal + distances[rows, new], n_clusters, _SAME * diagonal.max())
         converged = bool(np.array_equal(new, labels))
         labels = new
         n_iter += 1
     distances, norms = mean_distances(K, labels, n_clusters)
     inertia = float(np.sum(diagonal + distances[rows, labels]))
     return KernelKMeansResult(labels, inertia, norms, n_iter, converged)
+
+
+def _fill_empty(labels: Labels, distances: Array, n_clusters: int, same: float) -> None:
+    """Give every empty cluster the farthest point of those that do not coincide with their mean."""
+    sizes = np.bincount(labels, minlength=n_clusters)
+    farthest = iter(np.argsort(-distances, kind="stable"))
+    for empty in np.flatnonzero(sizes == 0):
+        point = next((i for i in farthest if sizes[labels[i]] > 1), None)
+        if point is None or distances[point] <= same:
+            return
+        sizes[labels[point]] -= 1
+        labels[point] = empty
 
 
 def mean_distances(K: Array, labels: Labels, n_clusters: int) -> tuple[Array, Array]:

@@ -24,6 +24,21 @@ def one_blas_thread() -> AbstractContextManager[object]:
     return context
 
 
+def one_openmp_thread() -> AbstractContextManager[object]:
+    """Return a context with one OpenMP thread: sums have one order, so one result.
+
+    The libraries are looked for anew, as scikit-learn may have loaded its own since.
+
+    Returns
+    -------
+    context manager
+    """
+    context: AbstractContextManager[object] = ThreadpoolController().limit(
+        limits=1, user_api="openmp"
+    )
+    return context
+
+
 def threads_for(n_rows: int) -> AbstractContextManager[object]:
     """Return the context for work on matrices with this many rows: one thread if they are small."""
     return one_blas_thread() if n_rows <= _MAX_SINGLE_THREAD else nullcontext()

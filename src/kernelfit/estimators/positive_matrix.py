@@ -250,7 +250,8 @@ class PositiveMatrixClassifier(ClassifierMixin, BasePositiveMatrixMachine):
             Two classes: positive for the second. Otherwise one value a class, the largest for the
             predicted one.
         """
-        return self._shape(self._decision_values(X))
+        values = self._decision_values(X)
+        return self._shape(values)
 
     def _shape(self, values):
         return values[:, 0] if len(self.classes_) == 2 else values
@@ -272,7 +273,8 @@ class PositiveMatrixClassifier(ClassifierMixin, BasePositiveMatrixMachine):
         -------
         ndarray of shape (n_samples,)
         """
-        return self.classes_[self._choose(self._decision_values(X))]
+        values = self._decision_values(X)
+        return self.classes_[self._choose(values)]
 
 
 class PositiveMatrixRegressor(RegressorMixin, BasePositiveMatrixMachine):

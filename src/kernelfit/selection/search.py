@@ -154,9 +154,23 @@ def _rows(number, fold, weight):
 
 
 def difference(table, first, others):
-    """Return by how much the score of one candidate exceeds that of others, and standard errors.
+    """Compare the scores of one candidate with those of others over the folds.
 
-    Both are over the folds of a table ``cv_results_``; with one fold the errors are 0.
+    Parameters
+    ----------
+    table : dict
+        As ``cv_results_``.
+    first : int
+        Index of the candidate.
+    others : list of int
+        Indices of the others.
+
+    Returns
+    -------
+    gain : ndarray of shape (n_others,)
+        By how much its mean score exceeds theirs.
+    error : ndarray of shape (n_others,)
+        Standard errors of these differences; 0 with one fold.
     """
     folds = [values for name, values in table.items() if name.startswith("split")]
     gains = np.array([scores[first] - scores[others] for scores in folds])

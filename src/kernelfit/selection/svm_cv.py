@@ -225,7 +225,7 @@ class KernelSVCCV(ClassifierMixin, KernelMachineCV):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> search = KernelSVCCV().fit(minmax_scale(X), y)
     >>> search.best_params_
-    {'C': 8.0, 'gamma': 2.0}
+    {'C': 8.0, 'gamma': 0.5}
     >>> search.best_estimator_.converged_
     True
     """

@@ -261,7 +261,8 @@ class TKLClassifierCV(ClassifierMixin, _TKLSearch):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             See `TKLClassifier.decision_function`.
         """
-        return self.best_estimator_._shape(self._mean_values(X))
+        values = self._mean_values(X)
+        return self.best_estimator_._shape(values)
 
     def _machine(self, **params):
         return TKLClassifier(

@@ -85,7 +85,7 @@ def scores(y, labels):
     return accuracy, normalized_mutual_info_score(y, labels, average_method="max")
 
 
-def rivals(X, K, c, seed, hopeless):
+def rivals(X, K, c, seed, hopeless=False):
     """Return the labels of every method; those on an affinity share it.
 
     SpectralClustering has None on a large set where it misses the limit, or where it is hopeless.

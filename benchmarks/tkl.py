@@ -12,14 +12,22 @@ from benchmarks.data import load, unit_range
 from benchmarks.report import markdown, measure, write
 from kernelfit import TKLClassifier, TKLRegressor
 
+AT_MEDIAN = ", two classes"  # of targets, divided at their median
 # Seconds of CPU that the authors' package took under Octave on two shared cores, and its settings.
-AUTHORS = {("pima", 1.0, 0.1): 4.6, ("abalone", 1.0, 0.5): 29.9, ("housing", 1.0, 0.5): 39.0}
+AUTHORS = {
+    ("pima", 1.0, 0.1): 4.6,
+    ("abalone", 1.0, 0.5): 29.9,
+    (f"abalone{AT_MEDIAN}", 1.0, 0.5): 29.9,
+    ("housing", 1.0, 0.5): 39.0,
+}
 
 
 def pair(name, C, delta, tol, n=None):
     """Return the two fits as functions; classification where y has two values."""
-    X, y = load(name, n)
+    X, y = load(name.removesuffix(AT_MEDIAN), n)
     X = unit_range(X)
+    if name.endswith(AT_MEDIAN):
+        y = y > np.median(y)
     if len(np.unique(y)) == 2:
         rival, ours = SVC(C=C), TKLClassifier(C=C, delta=delta, tol=tol)
     else:

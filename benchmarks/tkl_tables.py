@@ -132,8 +132,8 @@ def models(name):
     deltas = [0.1, 0.5, 2.0]
     if name in REGRESSION:
         found = {
-            "TKL": TKLRegressorCV(Cs=Cs, deltas=deltas, epsilons=[0.01, 0.05, 0.1]),
-            "SVM": KernelSVRCV(Cs=Cs, cv=2, epsilon=0.05),
+            "TKL": TKLRegressorCV(Cs, deltas, [0.01, 0.05, 0.1], cache_size=6000),
+            "SVM": KernelSVRCV(Cs=Cs, cv=2, epsilon=0.05, cache_size=6000),
             "forest": TreesCV(RandomForestRegressor(random_state=0), partial_forest),
             "XGBoost": TreesCV(xgboost.XGBRegressor(n_jobs=1), partial_boosting),
         }

@@ -275,6 +275,29 @@ def test_other_options(mode, blobs):
     assert model.mu_ in np.arange(1, 11) * 0.05
 
 
+@pytest.mark.parametrize("affinity", AFFINITIES)
+@pytest.mark.parametrize("max_iter", [0, 5])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_sparse_start_keeps_the_bounds_of_the_weights(affinity, max_iter):
+    """Also where the affinity is indefinite and its sparse weights are on one point."""
+    X = load_iris().data
+    options = {"alpha_init": "sparse", "max_iter": max_iter, "random_state": 0}
+    b = CDSKClustering(3, affinity=affinity, mu=0.4, **options).fit(X).weights_
+    assert b.mean() == pytest.approx(1.0)
+    assert b.min() >= 0.1 and b.max() <= 2.5
+
+
+def test_objective_of_a_graph_does_not_depend_on_the_seed():
+    X = StandardScaler().fit_transform(load_iris().data)
+    fits = [
+        CDSKClustering(3, affinity="nearest_neighbors", random_state=seed).fit(X)
+        for seed in range(4)
+    ]
+    for model in fits[1:]:
+        assert adjusted_rand_score(model.labels_, fits[0].labels_) == 1.0
+        assert model.objective_ == pytest.approx(fits[0].objective_, rel=1e-6)
+
+
 def test_lasso_representation_and_reconstruction_bandwidth(blobs):
     X, y = subspaces()
     lasso = CDSKClustering(4, affinity="self_representation", n_nonzero=None, random_state=0)

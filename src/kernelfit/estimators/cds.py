@@ -195,7 +195,7 @@ class CDSKClustering(BaseCDS):
                 weights = n * sparse_weights(K.toarray() if sparse.issparse(K) else K)
         propose = self._proposer(seed)
         if self.mode != "literal":
-            similarity = KernelSimilarity(K, self.mu_, block[:, -1])
+            similarity = KernelSimilarity(K, self.mu_)
             return cluster(
                 similarity,
                 self.n_clusters,

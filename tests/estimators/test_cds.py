@@ -13,7 +13,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
-from sklearn.preprocessing import StandardScaler
+from sklearn.neighbors import NearestCentroid
+from sklearn.preprocessing import StandardScaler, normalize
 from threadpoolctl import threadpool_limits
 
 from kernelfit import CDSClustering, CDSKClustering, KernelKMeans
@@ -134,6 +135,41 @@ def test_components_of_a_disconnected_graph_are_found():
     assert adjusted_rand_score(y, model.labels_) == 1.0
 
 
+@pytest.mark.parametrize("size", [30, 400])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering])
+def test_point_without_similarity_is_a_component(cls, form, size):
+    sizes = [size, 5, 3, 1]
+    y = np.repeat(range(4), sizes)
+    A = np.equal.outer(y, y).astype(float)
+    A[-1, -1] = 0.0
+    model = cls(4, affinity="precomputed", random_state=0).fit(form(A))
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    np.testing.assert_allclose(model.eigenvalues_, 1.0, atol=1e-10)
+    K = model.affinity_matrix_
+    np.testing.assert_array_equal(K.toarray() if sparse.issparse(K) else K, A)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering])
+def test_too_many_points_without_similarity_leave_the_clusters_to_the_others(cls, form):
+    y = np.repeat(range(3), [30, 20, 10])
+    A = np.zeros((80, 80))
+    A[:60, :60] = np.equal.outer(y, y)
+    model = cls(3, affinity="precomputed", random_state=0)
+    with pytest.warns(UserWarning, match="20 of the 80 points have no similarity to any point"):
+        model.fit(form(A))
+    assert adjusted_rand_score(y, model.labels_[:60]) == 1.0
+
+
+def test_point_that_all_others_repel_is_a_component():
+    y = np.repeat(range(3), [20, 10, 1])
+    S = np.where(np.equal.outer(y, y), 1.0, -0.2)
+    S[-1, -1] = -1.0
+    labels = CDSClustering(3, affinity="precomputed", random_state=0).fit_predict(S)
+    assert adjusted_rand_score(y, labels) == 1.0
+
+
 @pytest.mark.parametrize("affinity", AFFINITIES)
 @pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering])
 def test_predict_and_transform(cls, affinity, blobs):
@@ -155,6 +191,35 @@ def test_predict_is_the_similarity_classifier(blobs):
     np.testing.assert_array_equal(model.predict(new), np.argmax(votes, axis=0))
     far = model.predict(1e4 + X[:1])  # whose kernel values all underflow
     assert far.shape == (1,)
+
+
+def test_nearest_centre_of_the_embedding_follows_the_labels():
+    """What the documentation of predict proposes where its classifier prefers large clusters."""
+    X = StandardScaler().fit_transform(load_breast_cancer().data)
+    model = CDSKClustering(2, random_state=0).fit(X)
+    assert np.mean(model.predict(X) == model.labels_) < 0.85
+    embedded = normalize(model.transform(X))
+    nearest = NearestCentroid().fit(embedded, model.labels_).predict(embedded)
+    assert np.mean(nearest == model.labels_) > 0.99
+
+
+@pytest.mark.parametrize("affinity", ["rbf", "nearest_neighbors", "precomputed"])
+@pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering, KernelKMeans])
+def test_fitted_state_does_not_change_with_data_or_parameters(cls, affinity, blobs):
+    if cls is KernelKMeans and affinity == "nearest_neighbors":
+        return
+    X = blobs[0] @ blobs[0].T if affinity == "precomputed" else blobs[0].copy()
+    X = np.maximum(X, 0.0)
+    model = cls(4, affinity=affinity, random_state=0).fit(X)
+    new = X[:30].copy()
+    outputs = [model.predict] if cls is KernelKMeans else [model.predict, model.transform]
+    before = [output(new) for output in outputs]
+    X[:] = np.random.default_rng(0).uniform(size=X.shape)
+    model.set_params(n_clusters=7, affinity="precomputed" if affinity == "rbf" else "rbf")
+    if cls is CDSKClustering:
+        model.set_params(mode="literal")
+    for output, expected in zip(outputs, before, strict=True):
+        np.testing.assert_array_equal(output(new), expected)
 
 
 def test_transform_extends_the_embedding(blobs):
@@ -258,6 +323,9 @@ def test_landmarks_approximate_the_kernel(blobs):
     assert adjusted_rand_score(y, model.labels_) >= 0.95
     with pytest.raises(ValueError, match="expected n_landmarks >= n_clusters, got n_landmarks=3"):
         CDSKClustering(4, n_landmarks=3).fit(X)
+    for affinity in (*AFFINITIES[1:], "precomputed", lambda X, Y: X @ Y.T):
+        with pytest.raises(ValueError, match="expected n_landmarks=None for affinity="):
+            CDSKClustering(4, affinity=affinity, n_landmarks=40).fit(X)
     with pytest.raises(ValueError, match="expected n_landmarks=None for mode='literal'"):
         CDSKClustering(4, n_landmarks=40, mode="literal").fit(X)
 
@@ -323,6 +391,31 @@ def test_kernel_kmeans_of_repeated_points():
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_kernel_kmeans_of_negative_squared_distances_is_kmeans(form, blobs):
+    """A conditionally positive definite kernel: distances are as those of the linear kernel."""
+    X, _ = blobs
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    model = KernelKMeans(4, affinity="precomputed", random_state=0).fit(form(-0.5 * D))
+    expected = KernelKMeans(4, affinity=lambda X, Y: X @ Y.T, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert model.inertia_ == pytest.approx(expected.inertia_)
+    np.testing.assert_array_equal(model.predict(-0.5 * D), model.labels_)
+
+
+def test_kernel_kmeans_of_repeated_points_under_negative_squared_distances():
+    X = np.repeat([[0.1, 1.7], [9.3, 0.2]], 15, axis=0)
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    with pytest.warns(ConvergenceWarning, match="found 2 clusters, fewer than n_clusters=4"):
+        KernelKMeans(4, affinity="precomputed", random_state=0).fit(-D)
+
+
+def test_kernel_kmeans_tells_of_negative_inertia():
+    K = 1.0 - np.eye(12)
+    with pytest.warns(UserWarning, match="the kernel is not positive semidefinite.* inertia_ is -"):
+        KernelKMeans(1, affinity="precomputed", random_state=0).fit(K)
+
+
 def test_start_of_the_history(blobs):
     """With no round the partition of least inertia counts, else that of the least objective."""
     X = np.random.default_rng(0).standard_normal((150, 2))
@@ -339,7 +432,7 @@ def test_general_similarity_of_any_sign():
     S = X @ X.T  # inner products: many are negative
     model = CDSClustering(3, affinity="precomputed", random_state=0).fit(S)
     assert adjusted_rand_score(y, model.labels_) == 1.0
-    with pytest.raises(ValueError, match="expected a non-negative affinity matrix, got -"):
+    with pytest.raises(ValueError, match="expected non-negative affinities, got -"):
         CDSKClustering(3, affinity="precomputed").fit(S)
 
 
@@ -356,6 +449,7 @@ def test_strongly_negative_similarities():
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:the affinity")
+@pytest.mark.filterwarnings("ignore:.* have no similarity to any point")
 def test_similarities_of_negative_mean(seed, mean):
     """Most points or all but a few are left without similarity."""
     S = np.random.default_rng(seed).standard_normal((20, 20))
@@ -436,6 +530,24 @@ def test_disconnected_dense_affinities(options):
         CDSKClustering(3, **options).fit(X)
 
 
+@pytest.mark.parametrize(
+    ("affinity", "options", "advice"),
+    [
+        ("rbf", {"gamma": 20.0}, "; widen the kernel"),
+        ("nearest_neighbors", {"n_neighbors": 2}, "; raise n_neighbors"),
+        ("self_representation", {"n_nonzero": 1}, r"; set n_nonzero=None \(the lasso\)$"),
+        ("precomputed", {}, "arbitrarily$"),
+        (lambda X, Y: np.equal.outer(X[:, 0] // 5, Y[:, 0] // 5), {}, "arbitrarily$"),
+    ],
+)
+@pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering])
+def test_advice_on_pieces_is_of_the_affinity(cls, affinity, options, advice, blobs):
+    X, y = blobs
+    X = np.equal.outer(y, y).astype(float) if affinity == "precomputed" else X
+    with pytest.warns(UserWarning, match=r"in \d+ pieces, more than the 2 clusters.*" + advice):
+        cls(2, affinity=affinity, random_state=0, **options).fit(X)
+
+
 def test_copies_beyond_the_number_of_neighbours():
     """They link to each other alone: the graph falls into pieces."""
     X = np.repeat(np.random.default_rng(0).standard_normal((12, 2)), 15, axis=0)
@@ -477,7 +589,24 @@ def test_points_too_far_for_float64(cls, affinity, blobs):
             "to be symmetric",
         ),
         ({"affinity": "precomputed"}, np.zeros((9, 9)), "with positive entries, got none"),
+        ({"affinity": "precomputed"}, np.full((9, 9), 1e-310), "affinity between 1e-150 and 1e"),
+        ({"affinity": "precomputed"}, np.full((9, 9), 1e200), "affinity between 1e-150 and 1e"),
         ({"affinity": lambda X, Y: np.ones(3)}, np.ones((9, 2)), "to return an array of shape"),
+        (
+            {"affinity": lambda X, Y: np.ones((9, 9), dtype=complex)},
+            np.ones((9, 2)),
+            "callable to return real numbers, got complex128",
+        ),
+        (
+            {"affinity": lambda X, Y: sparse.csr_array(np.full((9, 9), np.nan))},
+            np.ones((9, 2)),
+            "callable to return finite values",
+        ),
+        ({"affinity": "self_representation"}, np.zeros((9, 2)), "got data that are zero"),
+        ({"affinity": "self_representation"}, np.eye(9), "or orthogonal"),
+        ({}, 1e-161 * np.arange(9.0)[:, None], "too close to each other to square"),
+        ({"n_clusters": True}, np.ones((9, 2)), "expected an integer n_clusters, got True"),
+        ({"n_jobs": 0}, np.ones((9, 2)), "'n_jobs' parameter .* Got 0 instead"),
     ],
 )
 def test_bad_input_is_refused_and_leaves_nothing(options, X, message):
@@ -485,6 +614,25 @@ def test_bad_input_is_refused_and_leaves_nothing(options, X, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X)
     assert not hasattr(model, "labels_") and not hasattr(model, "n_features_in_")
+
+
+def test_negative_affinities_of_new_points_are_refused(blobs):
+    X, _ = blobs
+    K = np.maximum(X @ X.T, 0.0)
+    model = CDSKClustering(4, affinity="precomputed", random_state=0).fit(K)
+    for method in (model.predict, model.transform):
+        for form in (np.asarray, sparse.csr_array):
+            with pytest.raises(ValueError, match="expected non-negative affinities, got -1"):
+                method(form(K[:3] - 1.0))
+    assert CDSClustering(4, affinity="precomputed").fit(K).predict(K[:3] - 1.0).shape == (3,)
+
+
+@pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering, KernelKMeans])
+def test_sparse_data_are_refused(cls, blobs):
+    model = cls(4, random_state=0)
+    for method in (model.fit, model.fit(blobs[0]).predict):
+        with pytest.raises(TypeError, match="expected dense X, got a sparse matrix"):
+            method(sparse.csr_array(blobs[0]))
 
 
 def test_pickle_and_clone(blobs):

@@ -13,7 +13,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
-from sklearn.preprocessing import StandardScaler
+from sklearn.neighbors import NearestCentroid
+from sklearn.preprocessing import StandardScaler, normalize
 from threadpoolctl import threadpool_limits
 
 from kernelfit import CDSClustering, CDSKClustering, KernelKMeans
@@ -134,6 +135,41 @@ def test_components_of_a_disconnected_graph_are_found():
     assert adjusted_rand_score(y, model.labels_) == 1.0
 
 
+@pytest.mark.parametrize("size", [30, 400])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering])
+def test_point_without_similarity_is_a_component(cls, form, size):
+    sizes = [size, 5, 3, 1]
+    y = np.repeat(range(4), sizes)
+    A = np.equal.outer(y, y).astype(float)
+    A[-1, -1] = 0.0
+    model = cls(4, affinity="precomputed", random_state=0).fit(form(A))
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    np.testing.assert_allclose(model.eigenvalues_, 1.0, atol=1e-10)
+    K = model.affinity_matrix_
+    np.testing.assert_array_equal(K.toarray() if sparse.issparse(K) else K, A)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering])
+def test_too_many_points_without_similarity_leave_the_clusters_to_the_others(cls, form):
+    y = np.repeat(range(3), [30, 20, 10])
+    A = np.zeros((80, 80))
+    A[:60, :60] = np.equal.outer(y, y)
+    model = cls(3, affinity="precomputed", random_state=0)
+    with pytest.warns(UserWarning, match="20 of the 80 points have no similarity to any point"):
+        model.fit(form(A))
+    assert adjusted_rand_score(y, model.labels_[:60]) == 1.0
+
+
+def test_point_that_all_others_repel_is_a_component():
+    y = np.repeat(range(3), [20, 10, 1])
+    S = np.where(np.equal.outer(y, y), 1.0, -0.2)
+    S[-1, -1] = -1.0
+    labels = CDSClustering(3, affinity="precomputed", random_state=0).fit_predict(S)
+    assert adjusted_rand_score(y, labels) == 1.0
+
+
 @pytest.mark.parametrize("affinity", AFFINITIES)
 @pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering])
 def test_predict_and_transform(cls, affinity, blobs):
@@ -155,6 +191,35 @@ def test_predict_is_the_similarity_classifier(blobs):
     np.testing.assert_array_equal(model.predict(new), np.argmax(votes, axis=0))
     far = model.predict(1e4 + X[:1])  # whose kernel values all underflow
     assert far.shape == (1,)
+
+
+def test_nearest_centre_of_the_embedding_follows_the_labels():
+    """What the documentation of predict proposes where its classifier prefers large clusters."""
+    X = StandardScaler().fit_transform(load_breast_cancer().data)
+    model = CDSKClustering(2, random_state=0).fit(X)
+    assert np.mean(model.predict(X) == model.labels_) < 0.85
+    embedded = normalize(model.transform(X))
+    nearest = NearestCentroid().fit(embedded, model.labels_).predict(embedded)
+    assert np.mean(nearest == model.labels_) > 0.99
+
+
+@pytest.mark.parametrize("affinity", ["rbf", "nearest_neighbors", "precomputed"])
+@pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering, KernelKMeans])
+def test_fitted_state_does_not_change_with_data_or_parameters(cls, affinity, blobs):
+    if cls is KernelKMeans and affinity == "nearest_neighbors":
+        return
+    X = blobs[0] @ blobs[0].T if affinity == "precomputed" else blobs[0].copy()
+    X = np.maximum(X, 0.0)
+    model = cls(4, affinity=affinity, random_state=0).fit(X)
+    new = X[:30].copy()
+    outputs = [model.predict] if cls is KernelKMeans else [model.predict, model.transform]
+    before = [output(new) for output in outputs]
+    X[:] = np.random.default_rng(0).uniform(size=X.shape)
+    model.set_params(n_clusters=7, affinity="precomputed" if affinity == "rbf" else "rbf")
+    if cls is CDSKClustering:
+        model.set_params(mode="literal")
+    for output, expected in zip(outputs, before, strict=True):
+        np.testing.assert_array_equal(output(new), expected)
 
 
 def test_transform_extends_the_embedding(blobs):
@@ -258,6 +323,9 @@ def test_landmarks_approximate_the_kernel(blobs):
     assert adjusted_rand_score(y, model.labels_) >= 0.95
     with pytest.raises(ValueError, match="expected n_landmarks >= n_clusters, got n_landmarks=3"):
         CDSKClustering(4, n_landmarks=3).fit(X)
+    for affinity in (*AFFINITIES[1:], "precomputed", lambda X, Y: X @ Y.T):
+        with pytest.raises(ValueError, match="expected n_landmarks=None for affinity="):
+            CDSKClustering(4, affinity=affinity, n_landmarks=40).fit(X)
     with pytest.raises(ValueError, match="expected n_landmarks=None for mode='literal'"):
         CDSKClustering(4, n_landmarks=40, mode="literal").fit(X)
 
@@ -273,6 +341,29 @@ def test_other_options(mode, blobs):
             assert adjusted_rand_score(y, model.labels_) >= 0.95
         assert np.isfinite(model.embedding_).all()
     assert model.mu_ in np.arange(1, 11) * 0.05
+
+
+@pytest.mark.parametrize("affinity", AFFINITIES)
+@pytest.mark.parametrize("max_iter", [0, 5])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_sparse_start_keeps_the_bounds_of_the_weights(affinity, max_iter):
+    """Also where the affinity is indefinite and its sparse weights are on one point."""
+    X = load_iris().data
+    options = {"alpha_init": "sparse", "max_iter": max_iter, "random_state": 0}
+    b = CDSKClustering(3, affinity=affinity, mu=0.4, **options).fit(X).weights_
+    assert b.mean() == pytest.approx(1.0)
+    assert b.min() >= 0.1 and b.max() <= 2.5
+
+
+def test_objective_of_a_graph_does_not_depend_on_the_seed():
+    X = StandardScaler().fit_transform(load_iris().data)
+    fits = [
+        CDSKClustering(3, affinity="nearest_neighbors", random_state=seed).fit(X)
+        for seed in range(4)
+    ]
+    for model in fits[1:]:
+        assert adjusted_rand_score(model.labels_, fits[0].labels_) == 1.0
+        assert model.objective_ == pytest.approx(fits[0].objective_, rel=1e-6)
 
 
 def test_lasso_representation_and_reconstruction_bandwidth(blobs):
@@ -300,6 +391,31 @@ def test_kernel_kmeans_of_repeated_points():
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_kernel_kmeans_of_negative_squared_distances_is_kmeans(form, blobs):
+    """A conditionally positive definite kernel: distances are as those of the linear kernel."""
+    X, _ = blobs
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    model = KernelKMeans(4, affinity="precomputed", random_state=0).fit(form(-0.5 * D))
+    expected = KernelKMeans(4, affinity=lambda X, Y: X @ Y.T, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert model.inertia_ == pytest.approx(expected.inertia_)
+    np.testing.assert_array_equal(model.predict(-0.5 * D), model.labels_)
+
+
+def test_kernel_kmeans_of_repeated_points_under_negative_squared_distances():
+    X = np.repeat([[0.1, 1.7], [9.3, 0.2]], 15, axis=0)
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    with pytest.warns(ConvergenceWarning, match="found 2 clusters, fewer than n_clusters=4"):
+        KernelKMeans(4, affinity="precomputed", random_state=0).fit(-D)
+
+
+def test_kernel_kmeans_tells_of_negative_inertia():
+    K = 1.0 - np.eye(12)
+    with pytest.warns(UserWarning, match="the kernel is not positive semidefinite.* inertia_ is -"):
+        KernelKMeans(1, affinity="precomputed", random_state=0).fit(K)
+
+
 def test_start_of_the_history(blobs):
     """With no round the partition of least inertia counts, else that of the least objective."""
     X = np.random.default_rng(0).standard_normal((150, 2))
@@ -316,7 +432,7 @@ def test_general_similarity_of_any_sign():
     S = X @ X.T  # inner products: many are negative
     model = CDSClustering(3, affinity="precomputed", random_state=0).fit(S)
     assert adjusted_rand_score(y, model.labels_) == 1.0
-    with pytest.raises(ValueError, match="expected a non-negative affinity matrix, got -"):
+    with pytest.raises(ValueError, match="expected non-negative affinities, got -"):
         CDSKClustering(3, affinity="precomputed").fit(S)
 
 
@@ -333,6 +449,7 @@ def test_strongly_negative_similarities():
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:the affinity")
+@pytest.mark.filterwarnings("ignore:.* have no similarity to any point")
 def test_similarities_of_negative_mean(seed, mean):
     """Most points or all but a few are left without similarity."""
     S = np.random.default_rng(seed).standard_normal((20, 20))
@@ -349,119 +466,6 @@ def test_similarities_that_sum_to_zero(size):
     model = CDSClustering(2, affinity="precomputed", random_state=0).fit(S)
     assert adjusted_rand_score(y, model.labels_) == 1.0
     assert np.isfinite(model.objective_)
-
-
-@pytest.mark.parametrize("mu", [0.0, 1.0, 2.0])
-@pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering])
-def test_mu_that_holds_the_weights_is_refused(cls, mu, blobs):
-    with pytest.raises(ValueError, match=r"'mu' parameter of .* in the range \(0.0, 1.0\)"):
-        cls(4, mu=mu).fit(blobs[0])
-
-
-@pytest.mark.parametrize("affinity", AFFINITIES)
-def test_one_point(affinity):
-    model = CDSKClustering(1, affinity=affinity).fit([[1.0, 2.0]])
-    np.testing.assert_array_equal(model.labels_, [0])
-    np.testing.assert_array_equal(model.predict([[0.0, 3.0]]), [0])
-
-
-@pytest.mark.parametrize("affinity", AFFINITIES)
-def test_repeated_points(affinity):
-    X = np.repeat([[0.0, 1.0], [9.0, 0.0]], 15, axis=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        labels = CDSKClustering(2, affinity=affinity, n_neighbors=14, random_state=0).fit_predict(X)
-    if affinity != "self_representation":  # every copy is represented by one other
-        assert adjusted_rand_score(np.repeat([0, 1], 15), labels) == 1.0
-
-
-@pytest.mark.parametrize("affinity", AFFINITIES)
-@pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering])
-def test_too_few_different_points_are_called_arbitrary(cls, affinity):
-    """In one warning, and in a second one where fewer clusters were found."""
-    X = np.repeat([[1.0, 1.0], [9.0, 5.0]], 20, axis=0)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = cls(4, affinity=affinity, random_state=0).fit(X)
-    told = [str(warning.message) for warning in caught]
-    assert "only 2 of the points can be told apart, fewer than the 4 clusters wanted" in told[0]
-    n_found = len(np.unique(model.labels_))
-    fewer = [f"{cls.__name__} found {n_found} clusters, fewer than n_clusters=4"]
-    assert told[1:] == (fewer if n_found < 4 else [])
-    assert np.isfinite(model.embedding_).all()
-
-
-def test_useless_affinities_are_explained(blobs):
-    X, _ = blobs
-    with pytest.warns(UserWarning, match="almost diagonal"):
-        CDSKClustering(4, gamma=1e6).fit(X)
-    with pytest.warns(UserWarning, match=r"in \d+ pieces, more than the 2 clusters"):
-        CDSKClustering(2, affinity="nearest_neighbors", n_neighbors=2).fit(X)
-    with pytest.warns(UserWarning, match="of the 120 points are unlike every landmark"):
-        CDSKClustering(4, gamma=1e3, n_landmarks=20, random_state=0).fit(X)
-
-
-@pytest.mark.parametrize("options", [{}, {"n_landmarks": 100}])
-@pytest.mark.filterwarnings("error")
-def test_disconnected_dense_affinities(options):
-    """As many pieces as clusters are found; more of them are not divided in silence."""
-    X, y = make_blobs(400, centers=100.0 * np.eye(5), random_state=0)
-    options = {"gamma": 0.1, "random_state": 0, **options}
-    labels = CDSKClustering(5, **options).fit(X).labels_
-    assert adjusted_rand_score(y, labels) == 1.0
-    with pytest.warns(UserWarning, match="in 5 pieces, more than the 3 clusters wanted"):
-        CDSKClustering(3, **options).fit(X)
-
-
-def test_copies_beyond_the_number_of_neighbours():
-    """They link to each other alone: the graph falls into pieces."""
-    X = np.repeat(np.random.default_rng(0).standard_normal((12, 2)), 15, axis=0)
-    with pytest.warns(UserWarning, match="in 12 pieces.*beyond the number of copies of a point"):
-        CDSKClustering(3, affinity="nearest_neighbors", random_state=0).fit(X)
-
-
-@pytest.mark.parametrize(
-    ("cls", "affinity"),
-    [
-        *((cls, affinity) for cls in (CDSKClustering, CDSClustering) for affinity in AFFINITIES),
-        (KernelKMeans, "rbf"),
-        (KernelKMeans, "self_tuning"),
-    ],
-)
-def test_points_too_far_for_float64(cls, affinity, blobs):
-    X = blobs[0]
-    model = cls(4, affinity=affinity, random_state=0).fit(X)
-    far, too_far = 1e150 * X[:1], 1e200 * X[:1]
-    assert model.predict(far)[0] in range(4)
-    methods = [model.fit, model.predict]
-    if cls is not KernelKMeans:
-        assert np.isfinite(model.transform(far)).all()
-        methods.append(model.transform)
-    for method in methods:
-        with pytest.raises(ValueError, match=r"expected values of at most 3e\+153 in size.*, got"):
-            method(np.repeat(too_far, 4, axis=0))
-
-
-@pytest.mark.parametrize(
-    ("options", "X", "message"),
-    [
-        ({"n_clusters": 5}, np.ones((3, 2)), "expected n_clusters <= n_samples, got n_clusters=5"),
-        ({"affinity": "precomputed"}, np.ones((3, 2)), "expected a square affinity matrix"),
-        ({"affinity": "precomputed"}, np.triu(np.ones((9, 9))), "to be symmetric"),
-        (
-            {"affinity": "precomputed"},
-            sparse.csr_array(np.triu(np.ones((9, 9)))),
-            "to be symmetric",
-        ),
-        ({"affinity": "precomputed"}, np.zeros((9, 9)), "with positive entries, got none"),
-        ({"affinity": lambda X, Y: np.ones(3)}, np.ones((9, 2)), "to return an array of shape"),
-    ],
-)
-def test_bad_input_is_refused_and_leaves_nothing(options, X, message):
-    model = CDSKClustering(**{"n_clusters": 2, **options})
-    with pytest.raises(ValueError, match=message):
-        model.fit(X)
-    assert not hasattr(model, "labels_") and not hasattr(model, "n_features_in_")
 
 
 def test_pickle_and_clone(blobs):

@@ -1,4 +1,4 @@
-"""scikit-learn's estimator checks on every public estimator, without exceptions."""
+"""scikit-learn's estimator checks on every public estimator, without expected failures."""
 
 import warnings
 
@@ -27,6 +27,11 @@ VARIANTS = [
     kernelfit.DANKClassifier(kernel="precomputed"),
     kernelfit.DANKRegressor(tau=0.0, out_of_sample="nearest"),
 ]
+PRECOMPUTED = [
+    kernelfit.CDSKClustering(2, affinity="precomputed"),
+    kernelfit.CDSClustering(2, affinity="precomputed"),
+    kernelfit.KernelKMeans(2, affinity="precomputed"),
+]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -37,3 +42,12 @@ def test_estimator_checks(estimator, check):
             # Some checks hand in an indefinite matrix.
             warnings.filterwarnings("ignore", ".*indefinite kernel matrix", UserWarning)
         check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore:.* have no similarity to any point")
+@parametrize_with_checks(PRECOMPUTED)
+def test_estimator_checks_of_given_affinities(estimator, check):
+    if check.func.__name__ == "check_clustering":
+        pytest.skip("hands points to every clustering, a square matrix to none")
+    check(estimator)

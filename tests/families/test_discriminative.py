@@ -30,10 +30,6 @@ def weights(seed=1):
     return b * N / b.sum()
 
 
-def probe():
-    return np.random.default_rng(2).standard_normal(N)
-
-
 def labels():
     return np.arange(N) % 3
 
@@ -55,7 +51,7 @@ def forms(K):
 @pytest.mark.parametrize("form", ["dense", "sparse", "low rank"])
 def test_normalised_matrix(K, form):
     b = weights()
-    N_, scale = KernelSimilarity(forms(K)[form], MU, probe()).normalised(b)
+    N_, scale = KernelSimilarity(forms(K)[form], MU).normalised(b)
     W = reference.similarity(K, b, MU)
     root = 1 / np.sqrt(W.sum(axis=1))
     np.testing.assert_allclose(scale, root, rtol=1e-12)
@@ -67,7 +63,7 @@ def test_normalised_matrix(K, form):
 @pytest.mark.parametrize("form", ["dense", "sparse", "low rank"])
 def test_cut_of_a_partition(K, form):
     b = weights()
-    similarity = KernelSimilarity(forms(K)[form], MU, probe())
+    similarity = KernelSimilarity(forms(K)[form], MU)
     value = similarity.cut(np.eye(3)[labels()])(b, 1.0)[0] - similarity.penalty(b, K @ b)[0]
     expected = reference.normalised_cut(reference.similarity(K, b, MU), labels())
     assert value == pytest.approx(expected, rel=1e-10)
@@ -75,7 +71,7 @@ def test_cut_of_a_partition(K, form):
 
 def test_cut_bounds_the_eigenvalue_sum_and_touches_it(K):
     b, other = weights(1), weights(2)
-    similarity = KernelSimilarity(K, MU, probe())
+    similarity = KernelSimilarity(K, MU)
 
     def embedding(b):
         W = reference.similarity(K, b, MU)
@@ -94,7 +90,7 @@ def test_cut_bounds_the_eigenvalue_sum_and_touches_it(K):
 @pytest.mark.parametrize("indicators", [True, False])
 def test_gradient(K, form, indicators):
     Z = np.eye(3)[labels()] if indicators else np.random.default_rng(3).standard_normal((N, 4))
-    cut = KernelSimilarity(forms(K)[form], MU, probe()).cut(Z)
+    cut = KernelSimilarity(forms(K)[form], MU).cut(Z)
     expected = finite_differences(lambda b: cut(b, 0.7)[0], weights())
     np.testing.assert_allclose(cut(weights(), 0.7)[1], expected, rtol=1e-5, atol=1e-8)
 
@@ -102,7 +98,7 @@ def test_gradient(K, form, indicators):
 def test_penalty_of_a_kernel_is_the_balanced_one(K):
     """For positive definite K the penalty is (-d'b + mu b'K b) / s up to the bound on sigma."""
     b = weights()
-    similarity = KernelSimilarity(K, MU, probe())
+    similarity = KernelSimilarity(K, MU)
     assert similarity.sigma <= 1e-8
     expected = (-K.sum(axis=1) @ b + MU * b @ K @ b) / K.sum()
     assert similarity.penalty(b, K @ b)[0] == pytest.approx(expected, rel=1e-7)
@@ -110,7 +106,7 @@ def test_penalty_of_a_kernel_is_the_balanced_one(K):
 
 def test_penalty_of_a_graph_is_least_at_uniform_weights(graph):
     """At mu = 1/2; the unrepaired quadratic form is indefinite and prefers uneven weights."""
-    similarity = KernelSimilarity(sparse.csr_array(graph), 0.5, probe())
+    similarity = KernelSimilarity(sparse.csr_array(graph), 0.5)
     assert np.linalg.eigvalsh(graph)[0] < -0.5
     assert similarity.sigma > 0.1
     uniform = np.ones(N)
@@ -121,6 +117,20 @@ def test_penalty_of_a_graph_is_least_at_uniform_weights(graph):
         step = direction - direction.mean()
         b = uniform + 0.3 * step / np.abs(step).max()
         assert similarity.penalty(b, graph @ b)[0] > least
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kind", ["neighbours", "ring"])
+def test_sigma_is_the_smallest_eigenvalue(form, kind):
+    X = np.random.default_rng(6).standard_normal((400, 2))
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    near = D < np.sort(D, axis=1)[:, [8]]
+    A = (near | near.T) * (1.0 - np.eye(400))
+    if kind == "ring":
+        A = np.roll(np.eye(400), 1, axis=0) + np.roll(np.eye(400), -1, axis=0)
+    root = 1 / np.sqrt(A.sum(axis=1))
+    lowest = np.linalg.eigvalsh(A * np.outer(root, root))[0]
+    assert KernelSimilarity(form(A), 0.5).sigma == pytest.approx(-lowest, abs=1e-3)
 
 
 def test_general_similarity():
@@ -150,7 +160,7 @@ def test_general_similarity():
 
 def test_general_similarity_of_a_kernel_is_the_kernel_similarity(K):
     b = weights()
-    general, kernel = GeneralSimilarity(K, MU), KernelSimilarity(K, MU, probe())
+    general, kernel = GeneralSimilarity(K, MU), KernelSimilarity(K, MU)
     N_ = kernel.normalised(b)[0] @ np.eye(N)
     np.testing.assert_allclose(general.normalised(b)[0], N_, atol=1e-12)
 
@@ -158,7 +168,7 @@ def test_general_similarity_of_a_kernel_is_the_kernel_similarity(K):
 def test_point_without_similarity_gets_no_embedding(K):
     K = K.copy()
     K[0] = K[:, 0] = 0.0
-    N_, scale = KernelSimilarity(K, MU, probe()).normalised(np.ones(N))
+    N_, scale = KernelSimilarity(K, MU).normalised(np.ones(N))
     assert scale[0] == 0.0 and np.isfinite(N_ @ np.eye(N)).all()
 
 
@@ -167,7 +177,7 @@ def test_cluster_without_volume_counts_as_cut_off(K):
     K[:2] = K[:, :2] = 0.0
     Z = np.eye(2)[(np.arange(N) < 2).astype(int)]
     b = weights()
-    for similarity in (KernelSimilarity(K, MU, probe()), GeneralSimilarity(K, MU)):
+    for similarity in (KernelSimilarity(K, MU), GeneralSimilarity(K, MU)):
         cut = similarity.cut(Z)
         penalty = cut(b, 0.0)[0]
         assert cut(b, 1.0)[0] - penalty == pytest.approx(1.0, rel=1e-10)

@@ -10,12 +10,14 @@ from kernelfit.kernels.affinity import (
     diagnose_landmarks,
     diagnose_points,
     local_scales,
+    lone_points,
     n_pieces,
     nearest_rows,
     neighbour_graph,
     reconstruction_gamma,
     self_tuning,
     symmetrised,
+    with_own_pieces,
 )
 from kernelfit.kernels.distances import squared_distances
 from kernelfit.kernels.self_representation import lasso_representation, matching_pursuit
@@ -137,6 +139,27 @@ def test_diagnosis():
     assert "only 2 of the points" in diagnose(np.kron(np.eye(2), np.ones((4, 4))) + 1, 3)
 
 
+def test_lone_points_become_pieces():
+    K = np.kron(np.diag([1.0, 1.0, 0.0]), np.ones((3, 3)))
+    K[6, 7] = K[7, 6] = -1.0
+    for form in (np.asarray, sparse.csr_array):
+        np.testing.assert_array_equal(lone_points(form(K)), np.arange(9) >= 6)
+        given = form(K)
+        assert with_own_pieces(given, 4) is given  # in five pieces
+        found = with_own_pieces(given, 5) @ np.eye(9)
+        np.testing.assert_array_equal(found, K + np.diag(np.where(np.arange(9) >= 6, 3.0, 0.0)))
+    assert "3 of the 9 points have no similarity" in diagnose(K, 4)
+    assert "in 5 pieces" in diagnose(K, 1)
+    assert diagnose(K, 5) is None
+    connected = np.exp(-squared_distances(points()))
+    assert with_own_pieces(connected, 3) is connected
+
+
+def test_advice_ends_the_diagnosis():
+    for K in (np.eye(5), np.kron(np.eye(4), np.ones((3, 3)))):
+        assert diagnose(K, 2, "do this").endswith("; do this")
+
+
 def test_diagnosis_of_points():
     X = np.repeat([[0.0, 1.0], [-0.0, 1.0], [2.0, 3.0]], 4, axis=0)
     assert "only 2 of the points" in diagnose_points(X, 3)
@@ -186,6 +209,17 @@ def test_matching_pursuit_of_repeated_and_zero_points():
     np.testing.assert_array_equal(coefs[3], 0.0)
     for row in indices:
         assert len(set(row)) == len(row)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-200, 1e-305])
+def test_small_points_are_represented_as_large_ones(scale):
+    X = points(30, 6)
+    for found, expected in zip(
+        matching_pursuit(scale * X, scale * X, 3, exclude_self=True),
+        matching_pursuit(X, X, 3, exclude_self=True),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_points_of_a_subspace_represent_each_other():

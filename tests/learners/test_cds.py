@@ -67,7 +67,7 @@ def test_half_trace_with_unit_rows_is_convex():
 def test_no_rounds_is_spectral_clustering():
     X, y = blobs()
     K, n = gaussian(X), len(X)
-    similarity = KernelSimilarity(K, 0.5, block(n)[:, -1])
+    similarity = KernelSimilarity(K, 0.5)
     result = cluster(similarity, C, propose, np.ones(n), block(n), max_iter=0)
     np.testing.assert_array_equal(result.weights, 1.0)
     total = np.sum(1 - result.eigenvalues)
@@ -89,7 +89,7 @@ def test_objective_never_rises_and_is_what_it_says(relaxed, rho, sparse_graph):
         K = np.where(np.quantile(K, 0.7) < K, K, 0.0) * (1 - np.eye(n))
         K += 0.01 * (np.diag(np.ones(n - 1), 1) + np.diag(np.ones(n - 1), -1))
     form = sparse.csr_array(K) if sparse_graph else K
-    similarity = KernelSimilarity(form, mu, block(n)[:, -1])
+    similarity = KernelSimilarity(form, mu)
     result = cluster(
         similarity, C, propose, np.ones(n), block(n), relaxed=relaxed, rho=rho, max_iter=30
     )
@@ -108,7 +108,7 @@ def test_objective_never_rises_and_is_what_it_says(relaxed, rho, sparse_graph):
 def test_objective_chooses_among_proposals():
     X, y = blobs()
     K, n = gaussian(X), len(X)
-    similarity = KernelSimilarity(K, 0.5, block(n)[:, -1])
+    similarity = KernelSimilarity(K, 0.5)
     wrong = np.roll(y, 1) * (np.arange(n) < 20)
     first = cluster(similarity, C, lambda Y: [wrong, y], np.ones(n), block(n), max_iter=0)
     np.testing.assert_array_equal(first.labels, wrong)
@@ -119,7 +119,7 @@ def test_objective_chooses_among_proposals():
 def test_empty_clusters_are_no_gain():
     """The cut of a single cluster is zero, but three were asked for."""
     X, y = blobs()
-    similarity = KernelSimilarity(gaussian(X), 0.5, np.ones(len(X)))
+    similarity = KernelSimilarity(gaussian(X), 0.5)
     whole = np.zeros(len(X), dtype=np.intp)
     result = cluster(
         similarity, C, lambda Y: [whole, np.minimum(y, 1), y], np.ones(len(X)), block(len(X))
@@ -141,7 +141,7 @@ def test_general_similarity_descends():
 def test_rounds_are_reported():
     X, _ = blobs()
     n, seen = len(X), []
-    similarity = KernelSimilarity(gaussian(X), 0.5, block(n)[:, -1])
+    similarity = KernelSimilarity(gaussian(X), 0.5)
     result = cluster(
         similarity, C, propose, np.ones(n), block(n), callback=lambda *args: seen.append(args)
     )

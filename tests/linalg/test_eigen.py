@@ -79,6 +79,13 @@ def test_zero_matrix():
 
 
 @pytest.mark.parametrize("values", [np.linspace(-0.7, 1, 300), np.linspace(0, 1, 300) ** 4])
+def test_smallest_ritz_to_a_tolerance(values):
+    A = symmetric(values, 8)
+    v = np.random.default_rng(0).standard_normal(300)
+    assert abs(smallest_ritz(A, v, tol=1e-4, max_iter=300)[0] - values[0]) <= 1e-4
+
+
+@pytest.mark.parametrize("values", [np.linspace(-0.7, 1, 300), np.linspace(0, 1, 300) ** 4])
 def test_smallest_ritz_brackets_the_smallest_eigenvalue(values):
     for seed in range(5):
         v = np.random.default_rng(seed).standard_normal(300)

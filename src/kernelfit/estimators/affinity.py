@@ -1,7 +1,8 @@
 """Affinities as the estimators use them: of the training points, and of new points to them.
 
 ``fit(X)`` returns the symmetric affinity matrix, dense or CSR; ``cross(X)`` returns that of the
-rows of X to the training points, where a common factor of a row is left open.
+rows of X to the training points, where a common factor of a row is left open; ``advice`` says what
+links more points.
 """
 
 import numpy as np
@@ -32,6 +33,7 @@ _CHUNK_BYTES = 2**26  # of distances of points with ties
 class RBFAffinity:
     """The Gaussian kernel, whole or by its Nystroem approximation on a few landmarks."""
 
+    advice = "widen the kernel (a smaller gamma, or gamma='median') or standardise the data"
     complaint = None  # on the landmarks, where there are any
 
     def __init__(self, gamma, n_clusters, n_landmarks=None, rng=None):
@@ -49,6 +51,11 @@ class RBFAffinity:
             self.gamma = bandwidth_gamma(X, self.rule)
         else:
             self.gamma = float(self.rule)
+        if not np.isfinite(self.gamma):
+            raise ValueError(
+                "expected a finite gamma, got infinity: the points are too close to each other to "
+                "square their distances, unless gamma itself was infinite"
+            )
         kernel = RBF(self.gamma)
         if self.n_landmarks is None or self.n_landmarks >= len(X):
             return kernel(X)
@@ -68,6 +75,8 @@ class RBFAffinity:
 
 class SelfTuningAffinity:
     """Gaussian with a local scale for every point: its distance to the seventh neighbour."""
+
+    advice = ""
 
     def __init__(self, n_jobs):
         self.n_jobs = n_jobs
@@ -99,6 +108,8 @@ class NeighbourAffinity:
     Of points at the same distance those with the smaller index come first. The search by itself
     would take either, depending on the number of threads.
     """
+
+    advice = "raise n_neighbors (beyond the number of copies of a point)"
 
     def __init__(self, n_neighbors, n_jobs):
         self.n_neighbors, self.n_jobs = n_neighbors, n_jobs
@@ -145,13 +156,19 @@ class SelfRepresentationAffinity:
 
     def __init__(self, n_nonzero):
         self.n_nonzero = n_nonzero
+        self.advice = "" if n_nonzero is None else "set n_nonzero=None (the lasso)"
 
     def fit(self, X):
         """Return the affinity matrix of the rows of X."""
         self.X = X
         if len(X) == 1:
             return sparse.csr_array(np.ones((1, 1)))
-        return symmetrised(self._code(X, exclude_self=True))
+        K = symmetrised(self._code(X, exclude_self=True))
+        if K.nnz == 0:
+            raise ValueError(
+                "expected points that represent each other, got data that are zero or orthogonal"
+            )
+        return K
 
     def cross(self, X):
         """Return the affinities of the rows of X to the training points."""
@@ -168,6 +185,8 @@ class SelfRepresentationAffinity:
 class CallableAffinity:
     """A function ``k(X, Y)``."""
 
+    advice = ""
+
     def __init__(self, function):
         self.function = function
 
@@ -180,17 +199,26 @@ class CallableAffinity:
     def cross(self, X):
         """Return the affinities of the rows of X to the training points."""
         K = self.function(X, self.X)
-        K = sparse.csr_array(K) if sparse.issparse(K) else np.asarray(K, dtype=np.float64)
+        K = sparse.csr_array(K) if sparse.issparse(K) else np.asarray(K)
+        if K.dtype.kind not in "biuf":
+            raise ValueError(
+                f"expected the affinity callable to return real numbers, got {K.dtype}"
+            )
+        K = K.astype(np.float64, copy=False)
         if K.shape != (len(X), len(self.X)):
             raise ValueError(
                 f"expected the affinity callable to return an array of shape "
                 f"{(len(X), len(self.X))}, got {K.shape}"
             )
+        if not np.isfinite(K.sum()):
+            raise ValueError("expected the affinity callable to return finite values of finite sum")
         return K
 
 
 class PrecomputedAffinity:
     """The data are the affinities."""
+
+    advice = ""
 
     def fit(self, X):
         """Return the affinity matrix of the rows of X."""

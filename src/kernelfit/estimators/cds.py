@@ -8,8 +8,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from kernelfit.estimators.affinity import RBFAffinity
 from kernelfit.estimators.clustering import BaseCDS
 from kernelfit.families.discriminative import GeneralSimilarity, KernelSimilarity, LowRank
+from kernelfit.kernels.affinity import with_own_pieces
 from kernelfit.learners.cds import cluster, cluster_literal, sparse_weights
 
 
@@ -27,6 +29,13 @@ class CDSKClustering(BaseCDS):
     in turns and the objective never rises; k-means on the spectral embedding proposes partitions,
     the objective chooses among them. ``max_iter=0`` is normalised-cut spectral clustering.
 
+    Weights are at least 0.1, so that every point counts, and at most 1 / mu, but for "literal"
+    mode. With D = diag(d) and sigma = max(0, -l) for the smallest eigenvalue l of
+    :math:`D^{-1/2} K D^{-1/2}`, :math:`\bar K` is (K + 2 sigma D) / (1 + 2 sigma), which is K where
+    that is positive semidefinite. A point without any similarity counts as similar to itself alone,
+    so it is a component of its own; where there are more components than clusters, it goes to an
+    arbitrary cluster, with a warning.
+
     Parameters
     ----------
     n_clusters : int, default=8
@@ -40,8 +49,10 @@ class CDSKClustering(BaseCDS):
         ``k(X, Y)`` returns a dense or sparse matrix.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
         Of the kernel :math:`\exp(-\gamma\|x-y\|^2)`. With tau the median of the pairwise distances
-        or their variance, gamma is 1/(2 tau^2); "scale" is 1/(n_features * X.var());
-        "reconstruction" is the one by which the other points best reconstruct every point (SC-MS).
+        or their variance, gamma is 1/(2 tau^2), where their mean takes the place of a tau of zero;
+        "scale" is 1/(n_features * X.var()); "reconstruction" is the one by which the other points
+        best reconstruct every point (SC-MS). All are 1 where all points are equal. Of many points,
+        2000 (median, variance) or 1000 (reconstruction) are used, evenly spaced in X.
     n_neighbors : int, default=10
         Of ``affinity="nearest_neighbors"``.
     n_nonzero : int or None, default=5
@@ -49,7 +60,8 @@ class CDSKClustering(BaseCDS):
         the representation is that of the lasso. Of ``affinity="self_representation"``.
     n_landmarks : int or None, default=None
         Number of random points for the Nystroem approximation of the Gaussian kernel, which needs
-        n_samples x n_landmarks numbers; None is the whole kernel matrix.
+        n_samples x n_landmarks numbers; None is the whole kernel matrix. Of ``affinity="rbf"``,
+        refused with others.
     mu : float in (0, 1) or "entropy", default=0.5
         Strength of the quadratic term; at 1/2 uniform weights minimise the second part of the
         objective. W grows with the weights up to 1 / mu, their upper bound, which leaves weights of
@@ -64,7 +76,8 @@ class CDSKClustering(BaseCDS):
         `mu` is its lambda and `rho` is not used: it puts all weight on a few points as soon as the
         degrees exceed a handful.
     alpha_init : {"uniform", "sparse"}, default="uniform"
-        Weights to start from; "sparse" are those by which the points represent each other.
+        Weights to start from; "sparse" are those by which the points represent each other, moved
+        within the bounds of the weights.
     max_iter : int, default=20
         Bound on the number of rounds. 0 is spectral clustering with the initial weights: of the
         `n_init` partitions by k-means that of the least inertia is taken, and the objective is
@@ -99,7 +112,7 @@ class CDSKClustering(BaseCDS):
     eigenvalues_ : ndarray of shape (n_clusters,)
         Eigenvalues of D^-1/2 W D^-1/2, descending.
     affinity_matrix_ : ndarray, csr_array or LowRank of shape (n_samples, n_samples)
-        Affinity K.
+        Affinity K; for ``affinity="precomputed"`` it may share the memory of the matrix given.
     objective_ : float
         Objective at the end.
     history_ : ndarray of shape (n_iter_ + 1,)
@@ -182,8 +195,25 @@ class CDSKClustering(BaseCDS):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def _make_affinity(self, rng):
+        if self.n_landmarks is None:
+            return super()._make_affinity(rng)
+        if self.affinity != "rbf":
+            raise ValueError(
+                f"expected n_landmarks=None for affinity={self.affinity!r}, got "
+                f"n_landmarks={self.n_landmarks}: landmarks are for the Gaussian kernel"
+            )
+        if self.n_landmarks < self.n_clusters:
+            raise ValueError(
+                f"expected n_landmarks >= n_clusters, got n_landmarks={self.n_landmarks} and "
+                f"n_clusters={self.n_clusters}"
+            )
+        return RBFAffinity(self.gamma, self.n_clusters, self.n_landmarks, rng)
+
     def _cluster(self, K, block, seed):
         n = K.shape[0]
+        if not isinstance(K, LowRank):
+            K = with_own_pieces(K, self.n_clusters)
         weights = np.ones(n)
         if self.alpha_init == "sparse" or self.mode == "literal":
             if isinstance(K, LowRank):
@@ -195,7 +225,7 @@ class CDSKClustering(BaseCDS):
                 weights = n * sparse_weights(K.toarray() if sparse.issparse(K) else K)
         propose = self._proposer(seed)
         if self.mode != "literal":
-            similarity = KernelSimilarity(K, self.mu_, block[:, -1])
+            similarity = KernelSimilarity(K, self.mu_)
             return cluster(
                 similarity,
                 self.n_clusters,
@@ -234,7 +264,9 @@ class CDSClustering(BaseCDS):
     over partitions A and weights b of mean one, where the matrix :math:`|S|` has the absolute
     eigenvalues of S: equations (6) and (7) of [1]_ on one scale, where M is :math:`|S|`, but at
     most S where S is positive, so that similar points keep a similarity. S may have negative
-    entries and eigenvalues. All matrices are dense.
+    entries and eigenvalues. All matrices are dense. Weights are at least 0.1. A point without any
+    positive similarity counts as similar to itself alone, so it is a component of its own; where
+    there are more components than clusters, it goes to an arbitrary cluster, with a warning.
 
     Parameters
     ----------
@@ -244,7 +276,7 @@ class CDSClustering(BaseCDS):
             "precomputed"} or callable, default="rbf"
         The similarity S, as for `CDSKClustering`, of any sign.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
-        Of ``affinity="rbf"``.
+        Of ``affinity="rbf"``, as for `CDSKClustering`.
     n_neighbors : int, default=10
         Of ``affinity="nearest_neighbors"``.
     n_nonzero : int or None, default=5
@@ -285,7 +317,7 @@ class CDSClustering(BaseCDS):
     eigenvalues_ : ndarray of shape (n_clusters,)
         Eigenvalues of D^-1/2 W D^-1/2, descending.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples)
-        Similarity S.
+        Similarity S; for ``affinity="precomputed"`` it may share the memory of the matrix given.
     objective_ : float
         Objective at the end.
     history_ : ndarray of shape (n_iter_ + 1,)
@@ -359,7 +391,7 @@ class CDSClustering(BaseCDS):
         K = K.toarray() if sparse.issparse(K) else K
         self.affinity_matrix_ = K
         return cluster(
-            GeneralSimilarity(K, self.mu_),
+            GeneralSimilarity(with_own_pieces(K, self.n_clusters), self.mu_),
             self.n_clusters,
             self._proposer(seed),
             np.ones(len(K)),

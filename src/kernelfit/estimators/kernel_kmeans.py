@@ -12,6 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from kernelfit.estimators.clustering import BaseAffinityClustering
 from kernelfit.learners.kernel_kmeans import kernel_kmeans, spread_start
 
+_ROUNDING = 1e-9  # of the kernel's entries, in the mean squared distance to the cluster means
+
 
 class KernelKMeans(BaseAffinityClustering):
     r"""K-means in the feature space of a kernel.
@@ -19,16 +21,18 @@ class KernelKMeans(BaseAffinityClustering):
     .. math:: \min_A \sum_{k=1}^{c} \sum_{i \in A_k} \|\phi(x_i) - m_k\|^2, \qquad
         m_k = \frac{1}{|A_k|} \sum_{j \in A_k} \phi(x_j)
 
-    over partitions A of the points, by Lloyd's iteration from several k-means++ starts.
+    over partitions A of the points, by Lloyd's iteration from several k-means++ starts. Inner
+    products enter by distances alone, so a conditionally positive semidefinite kernel like
+    :math:`-\|x-y\|^2` serves as well.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
     affinity : {"rbf", "self_tuning", "precomputed"} or callable, default="rbf"
-        The kernel, as for `CDSKClustering`.
+        The kernel, as for `CDSKClustering`, of any sign.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
-        Of ``affinity="rbf"``.
+        Of ``affinity="rbf"``, as for `CDSKClustering`.
     max_iter : int, default=300
         Bound on the number of iterations of one start.
     n_init : int, default=10
@@ -47,7 +51,7 @@ class KernelKMeans(BaseAffinityClustering):
     inertia_ : float
         The objective.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples)
-        Kernel matrix.
+        Kernel matrix; for ``affinity="precomputed"`` it may share the memory of the matrix given.
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool
@@ -112,6 +116,13 @@ class KernelKMeans(BaseAffinityClustering):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        if best.inertia < -_ROUNDING * len(K) * max(K.max(), -K.min()):
+            warnings.warn(
+                f"the kernel is not positive semidefinite, conditionally either: inertia_ is "
+                f"{best.inertia:.3g}, and Lloyd's iteration need not lower it",
+                UserWarning,
+                stacklevel=3,
+            )
         n_found = len(np.unique(best.labels))
         if n_found < c:
             warnings.warn(
@@ -128,7 +139,7 @@ class KernelKMeans(BaseAffinityClustering):
         self._mean_norms = best.mean_norms
 
     def _predict_chunk(self, C):
-        indicators = np.eye(self.n_clusters)[self.labels_]
+        indicators = np.eye(len(self._mean_norms))[self.labels_]
         sizes = indicators.sum(axis=0)
         products = np.asarray(C @ (indicators / np.maximum(sizes, 1.0)))
         return np.where(sizes > 0, self._mean_norms - 2.0 * products, np.inf).argmin(axis=1)

@@ -10,7 +10,7 @@ d, s       K1 and 1'K1
 W(b)       (b_i + b_j - mu b_i b_j) K_ij, equation (8) up to the factor 2/n
 D          diagonal of W1, the degrees
 Z          n x c, one column a cluster (indicators, or relaxed to any n x c matrix)
-sigma      how negative the spectrum of D(1)^-1/2 K D(1)^-1/2 is
+sigma      max(0, -l) for the smallest eigenvalue l of diag(d)^-1/2 K diag(d)^-1/2
 =========  ==========================================================================
 
 A similarity offers the normalised matrix D^-1/2 W D^-1/2, the normalised cut
@@ -24,6 +24,7 @@ References
    Learning Representations (2022). https://arxiv.org/abs/2109.08675
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ Array = NDArray[np.float64]
 ValueAndGradient = tuple[float, Array]
 
 _MIN_DEGREE = 1e-6  # of the mean
+_SIGMA_TOL = 1e-3
+_SIGMA_STEPS = 300
 
 
 class LowRank:
@@ -79,25 +82,32 @@ class KernelSimilarity:
     by itself: graphs without self-loops have as much negative as positive spectrum. The bound
     behind (6) allows every splitting of K into two positive semidefinite parts and penalises
     their sum. Here it is (K + sigma D) - sigma D with D = diag(d), scaled to the row sums of K:
-    (K + 2 sigma D) / (1 + 2 sigma), which is K itself where K is positive semidefinite. An
-    estimate of sigma is enough, as half of it would do. At mu = 1/2 uniform weights minimise the
-    penalty.
+    (K + 2 sigma D) / (1 + 2 sigma), which is K itself where K is positive semidefinite. Here
+    sigma = max(0, -l) with l the smallest eigenvalue of D^-1/2 K D^-1/2, by Lanczos steps from a
+    fixed vector until an eigenvalue is within 1e-3: half of sigma would do. At mu = 1/2 uniform
+    weights minimise the penalty.
 
     Parameters
     ----------
     K : ndarray, csr_array or LowRank of shape (n, n)
     mu : float
-    probe : ndarray of shape (n,)
-        A random vector, to find sigma with.
     """
 
-    def __init__(self, K: Any, mu: float, probe: Array) -> None:
+    def __init__(self, K: Any, mu: float) -> None:
         self.K, self.mu = K, mu
         self.n: int = K.shape[0]
-        ones = np.ones(self.n)
-        self.d: Array = K @ ones
+        self.d: Array = K @ np.ones(self.n)
         self.s = float(self.d.sum())
-        self.sigma = max(0.0, -smallest_ritz(self.normalised(ones)[0], probe)[0])
+
+    @cached_property
+    def sigma(self) -> float:
+        """How negative the spectrum of the normalised K is."""
+        if isinstance(self.K, LowRank):
+            return 0.0
+        # Squares spread over all frequencies: cos(i) itself is nearly an eigenvector of a ring.
+        start = np.cos(np.arange(self.n, dtype=np.float64) ** 2)
+        N = self.normalised(np.ones(self.n))[0]
+        return max(0.0, -smallest_ritz(N, start, tol=_SIGMA_TOL, max_iter=_SIGMA_STEPS)[0])
 
     def degrees(self, b: Array) -> Array:
         """Return W(b) 1."""

@@ -5,6 +5,7 @@ Neighbour searches are left to the caller, who hands over indices and distances.
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 from scipy.sparse.csgraph import connected_components
@@ -31,7 +32,7 @@ def bandwidth_gamma(X: Data, rule: str, max_rows: int = 2000) -> float:
     Returns
     -------
     float
-        1.0 when all the points are equal.
+        1.0 when all the points are equal, infinite when they are too close to square a distance.
     """
     n = X.shape[0]
     if n > max_rows:
@@ -42,7 +43,7 @@ def bandwidth_gamma(X: Data, rule: str, max_rows: int = 2000) -> float:
     tau = float(np.median(distances) if rule == "median" else distances.var())
     if tau == 0.0:  # more than half of the pairs are equal, or all distances are
         tau = float(distances.mean())
-    return 1.0 / (2.0 * tau**2)
+    return 1.0 / (2.0 * tau**2) if tau**2 > 0.0 else np.inf
 
 
 def reconstruction_gamma(X: Array, max_rows: int = 1000) -> float:
@@ -214,7 +215,46 @@ def _count_pieces(K: Array, negligible: Array) -> int:
     return n_found
 
 
-def diagnose(K: Array | sparse.csr_array, n_clusters: int) -> str | None:
+def lone_points(K: Array | sparse.csr_array) -> NDArray[np.bool_]:
+    """Return which points have no positive similarity, not even to themselves."""
+    if sparse.issparse(K):
+        return np.asarray(sparse.csr_array(K).maximum(0.0).sum(axis=1) == 0.0)
+    return np.asarray(K.max(axis=1) <= 0.0)
+
+
+def with_own_pieces(K: Array | sparse.csr_array, n_clusters: int) -> Array | sparse.csr_array:
+    """Return K where a point without any similarity is a piece of its own, like itself alone.
+
+    Its similarity to itself is the mean degree of the others, so that its row of the embedding is
+    of their size. Where there are more pieces than clusters, K itself is returned: the lone points
+    have no embedding then, and leave the clusters to the others.
+
+    Parameters
+    ----------
+    K : ndarray or csr_array of shape (n, n)
+        Symmetric, with a positive entry.
+    n_clusters : int
+
+    Returns
+    -------
+    ndarray or csr_array of shape (n, n)
+        K itself where it has no lone points.
+    """
+    lone = np.flatnonzero(lone_points(K))
+    if lone.size == 0 or n_pieces(K) > n_clusters:
+        return K
+    if sparse.issparse(K):
+        degree = float(sparse.csr_array(K).maximum(0.0).sum()) / (K.shape[0] - lone.size)
+        missing = np.zeros(K.shape[0])
+        missing[lone] = degree - K.diagonal()[lone]
+        return sparse.csr_array(K + sparse.diags_array(missing))
+    degree = sum(float(row[row > 0].sum()) for row in K) / (K.shape[0] - lone.size)
+    K = K.copy()
+    K[lone, lone] = degree
+    return K
+
+
+def diagnose(K: Array | sparse.csr_array, n_clusters: int, advice: str = "") -> str | None:
     """Return one sentence on an affinity that cannot show `n_clusters` clusters, or None.
 
     Parameters
@@ -222,6 +262,8 @@ def diagnose(K: Array | sparse.csr_array, n_clusters: int) -> str | None:
     K : ndarray or csr_array of shape (n, n)
         Symmetric.
     n_clusters : int
+    advice : str, default=""
+        What links more points, where there is something to set.
 
     Returns
     -------
@@ -233,17 +275,23 @@ def diagnose(K: Array | sparse.csr_array, n_clusters: int) -> str | None:
     own = float(np.abs(K.diagonal()).sum())
     # Row by row: the absolute values of all of K would take as much memory again.
     total = float(abs(K).sum()) if sparse.issparse(K) else sum(float(abs(row).sum()) for row in K)
+    advice = f"; {advice}" if advice else ""
     if n > 1 and total - own <= 1e-6 * own:
         return (
-            "the affinity matrix is almost diagonal: every point is alike to itself alone; "
-            "widen the kernel (a smaller gamma, or gamma='median') or standardise the data"
+            "the affinity matrix is almost diagonal: every point is alike to itself alone" + advice
         )
     pieces = n_pieces(K)
     if pieces > n_clusters:
+        n_lone = int(lone_points(K).sum())
+        if pieces - n_lone <= n_clusters:
+            return (
+                f"{n_lone} of the {n} points have no similarity to any point, and {n_clusters} "
+                "clusters are not enough for each of them and the others, so they are put into "
+                f"arbitrary clusters{advice}"
+            )
         return (
             f"the affinity graph is in {pieces} pieces, more than the {n_clusters} clusters "
-            "wanted, so some pieces share a cluster arbitrarily; widen the kernel (a smaller "
-            "gamma), or raise n_neighbors (beyond the number of copies of a point) or n_nonzero"
+            f"wanted, so some pieces share a cluster arbitrarily{advice}"
         )
     if sparse.issparse(K):
         return None
@@ -293,7 +341,8 @@ def diagnose_landmarks(C: Array, n_clusters: int) -> str | None:
             f"{n_unlike} of the {len(C)} points are unlike every landmark, so their clusters are "
             "arbitrary; raise n_landmarks or widen the kernel (a smaller gamma)"
         )
-    return diagnose(C.T @ C, n_clusters)  # landmarks are alike through the points
+    # Landmarks are alike through the points.
+    return diagnose(C.T @ C, n_clusters, "raise n_landmarks or widen the kernel (a smaller gamma)")
 
 
 def _too_few(n_distinct: int, n_clusters: int) -> str | None:

@@ -12,6 +12,7 @@ from kernelfit.kernels.distances import Array
 _NOTHING_LEFT = 1e-6  # correlations of unit vectors below it are taken for rounding
 _MAX_SWEEPS = 200
 _SWEEP_TOL = 1e-4  # of coefficients, whose sizes are mostly 0.1 to 1
+_SMALL = 1e-140  # rows of smaller entries are scaled before they are squared
 _RIDGE = 1e-12  # keeps the normal equations of parallel atoms regular
 
 
@@ -97,6 +98,8 @@ def _pursue(
 
 def _unit_rows(X: Array) -> Array:
     X = np.ascontiguousarray(X, dtype=np.float64)
+    largest = np.abs(X).max(axis=1, keepdims=True)
+    X = X / np.where((largest > 0) & (largest < _SMALL), largest, 1.0)
     norms = np.linalg.norm(X, axis=1, keepdims=True)
     return np.asarray(X / np.where(norms > 0, norms, 1.0))
 

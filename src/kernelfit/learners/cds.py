@@ -98,7 +98,7 @@ def cluster(
         ``propose(embedding) -> list of labels`` in ``range(n_clusters)``, the one to take without
         regard to the objective first.
     weights : ndarray of shape (n,)
-        The start, of mean one.
+        The start; its projection onto the box of the weights, with mean one, is taken.
     block : ndarray of shape (n, m)
         Random start of the eigensolver, m >= n_clusters.
     relaxed : bool, default=False
@@ -142,7 +142,7 @@ def cluster(
         at = int(np.argmin(values))
         return candidates[at], proposals[at], values[at]
 
-    b = weights if max_iter == 0 else project(weights)
+    b = project(weights)
     eigen, embedding = _embed(similarity, b, n_clusters, block)
     current, labels, objective = best(embedding, b)
     history = [objective]
@@ -205,7 +205,7 @@ def cluster_literal(
         ``history`` holds Q of (9'') and ``weights`` is n times alpha.
     """
     n = K.shape[0]
-    similarity = KernelSimilarity(K, lambda_ / n, block[:, -1])
+    similarity = KernelSimilarity(K, lambda_ / n)
 
     def total(eigen: EigenResult) -> float:
         penalty = float(alpha @ (lambda_ * (K @ alpha) - similarity.d))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
-_SAME = 1e-12  # squared distances below it, relative to squared norms, are rounding
+_SAME = 1e-12  # squared distances below it, relative to the entries of K, are rounding
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ def kernel_kmeans(K: Array, labels: Labels, n_clusters: int, max_iter: int) -> K
     """Run Lloyd's iteration from a given partition.
 
     A cluster that has lost its points gets the point farthest from its mean. For positive
-    semidefinite K the inertia never rises, and a cluster ends empty only where fewer points differ
-    than there are clusters.
+    semidefinite K, conditionally at least, the inertia never rises, and a cluster ends empty only
+    where fewer points differ than there are clusters.
 
     Parameters
     ----------
@@ -54,12 +54,13 @@ def kernel_kmeans(K: Array, labels: Labels, n_clusters: int, max_iter: int) -> K
     KernelKMeansResult
     """
     diagonal = np.diag(K)
+    same = _SAME * max(float(K.max()), -float(K.min()))  # the largest squared norm, if it is one
     rows = np.arange(len(K))
     n_iter, converged = 0, False
     while not converged and n_iter < max_iter:
         distances = mean_distances(K, labels, n_clusters)[0]
         new = distances.argmin(axis=1)
-        _fill_empty(new, diagonal + distances[rows, new], n_clusters, _SAME * diagonal.max())
+        _fill_empty(new, diagonal + distances[rows, new], n_clusters, same)
         converged = bool(np.array_equal(new, labels))
         labels = new
         n_iter += 1

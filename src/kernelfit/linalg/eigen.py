@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, eigvalsh_tridiagonal, qr
+from scipy.linalg import eigh, eigh_tridiagonal, eigvalsh_tridiagonal, qr
 
 FloatArray = NDArray[np.float64]
 
@@ -137,7 +137,9 @@ def _filtered(
     return np.asarray(current / np.linalg.norm(current, axis=0))
 
 
-def smallest_ritz(A: Any, v: FloatArray) -> tuple[float, float]:
+def smallest_ritz(
+    A: Any, v: FloatArray, *, tol: float = 0.0, max_iter: int = _LANCZOS_STEPS
+) -> tuple[float, float]:
     """Return an estimate of the smallest eigenvalue from a few Lanczos steps.
 
     Parameters
@@ -146,28 +148,39 @@ def smallest_ritz(A: Any, v: FloatArray) -> tuple[float, float]:
         Symmetric.
     v : ndarray of shape (n,)
         Start of the Lanczos process, best a random vector.
+    tol : float, default=0.0
+        Stop when the residual ``||A x - value x||`` of the Ritz pair is at most this: an
+        eigenvalue is as close then, and much closer where the others keep a distance.
+    max_iter : int, default=12
+        Bound on the number of steps.
 
     Returns
     -------
     value : float
         The smallest Ritz value, never below the spectrum.
     residual : float
-        Norm of the last residual: ``value - residual`` is below the spectrum in all but contrived
+        Norm of the last step: ``value - residual`` is below the spectrum in all but contrived
         cases.
     """
     diagonal, off = [], []
     q, previous, beta = v / np.linalg.norm(v), np.zeros_like(v), 0.0
-    for _ in range(_LANCZOS_STEPS):
+    for _ in range(max_iter):
         w = A @ q - beta * previous
         diagonal.append(float(q @ w))
         w -= diagonal[-1] * q
         beta = float(np.linalg.norm(w))
         off.append(beta)
-        if beta <= 1e-12:
+        if beta <= 1e-12 or (tol > 0 and _pair_residual(diagonal, off) <= tol):
             break
         previous, q = q, w / beta
     ritz = eigvalsh_tridiagonal(np.array(diagonal), np.array(off[:-1]))
     return float(ritz[0]), off[-1]
+
+
+def _pair_residual(diagonal: list[float], off: list[float]) -> float:
+    """Return the residual norm of the smallest Ritz pair of a Lanczos process."""
+    _, vectors = eigh_tridiagonal(diagonal, off[:-1], select="i", select_range=(0, 0))
+    return off[-1] * abs(float(vectors[-1, 0]))
 
 
 def _rayleigh_ritz(

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
@@ -175,6 +176,58 @@ def test_rows_on_demand():
     small = DANKClassifier(tau=0.0, tol=1e-5, cache_size=1e-3).fit(X, y)
     assert np.allclose(model.decision_function(X_new), small.decision_function(X_new), atol=1e-2)
     assert np.isclose(model.objective_, small.objective_, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "model", [DANKClassifier(tau=1.0), DANKClassifier(tau=0.0), KNPLClassifier()], ids=repr
+)
+def test_certificate_does_not_depend_on_where_rows_are(model):
+    """Cached rows and kernel matrices in float32 leave no rounding in objective and gap."""
+    model.set_params(C=50.0, gamma=1.0, eta=10.0)
+    bounds = []
+    for cache_size in (200.0, 1e-2):
+        model.set_params(cache_size=cache_size).fit(X, y)
+        bounds.append((model.objective_, model.dual_gap_))
+    assert abs(bounds[0][0] - bounds[1][0]) <= bounds[0][1] + bounds[1][1] + 1e-11
+    K = rbf_kernel(X, gamma=1.0).astype(np.float32)
+    K[np.diag_indices_from(K)] += 1e-4  # psd, also as an array of float64
+    single = clone(model).set_params(kernel="precomputed").fit(K, y)
+    double = clone(single).fit(K.astype(np.float64), y)
+    limit = single.dual_gap_ + double.dual_gap_ + 1e-11
+    assert abs(single.objective_ - double.objective_) <= limit
+
+
+def linear(A, B):
+    return A @ B.T
+
+
+@pytest.mark.filterwarnings("ignore:.*not an optimum of the whole")
+@pytest.mark.parametrize("combine", ["global", "concatenate"])
+@pytest.mark.parametrize("cache_size", [200.0, 1e-2])
+def test_psd_kernel_of_the_user_keeps_its_gap(combine, cache_size):
+    options = {"partition": 2, "combine": combine, "random_state": 0, "cache_size": cache_size}
+    model = DANKClassifier(kernel=linear, **options).fit(X, y)
+    named = DANKClassifier(kernel="linear", **options).fit(X, y)
+    assert np.isclose(model.objective_, named.objective_, rtol=1e-6)
+    assert np.isclose(model.dual_gap_, named.dual_gap_, rtol=1e-6, atol=1e-6)
+    if combine == "global":
+        again = DANKClassifier(kernel=linear, eta=1.0, warm_start=True).fit(X, y).fit(X, y)
+        assert again.dual_gap_ <= 1e-6 * again.objective_
+
+
+@pytest.mark.filterwarnings("ignore:.*not an optimum of the whole")
+def test_indefinite_only_between_blocks():
+    """A kernel that is psd on either block alone is not taken for psd."""
+
+    def distorted(A, B):
+        far = np.abs(A[:, None, 0] - B[:, 0]) > 500
+        return np.where(far, 2.0, 1.0)
+
+    pair = np.vstack([X, X + 1e3])
+    model = DANKClassifier(kernel=distorted, partition=2, combine="concatenate", random_state=0)
+    with pytest.warns(UserWarning, match="indefinite"):
+        model.fit(pair, np.append(y, y))
+    assert np.isnan(model.dual_gap_)
 
 
 def test_global_combination_is_the_whole_problem():

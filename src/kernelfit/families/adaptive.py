@@ -68,7 +68,7 @@ class GammaResponse(Response):
     def spectrum(self, K: KernelMatrix) -> FloatArray:
         """Return the non-zero eigenvalues of F with its copies counted, largest first."""
         support = self.support
-        B, _ = _reflected(K.block(support), self.beta, self.weight, self.rate)
+        B, _ = _reflected(K.block(support, exact=True), self.beta, self.weight, self.rate)
         B[0, 0] += self.weight.sum()
         return np.asarray(np.linalg.eigvalsh(B)[::-1][: len(self.beta)], dtype=np.float64)
 
@@ -193,7 +193,7 @@ class AdaptiveFamily(HadamardFamily):
                 np.zeros(0),
                 0.0,
             )
-        B, v = _reflected(K.block(support), beta, self.weight, rate)
+        B, v = _reflected(K.block(support, exact=True), beta, self.weight, rate)
         M = B.copy()
         M[0, 0] += total
         limit = 0.5 * self.tau

@@ -109,7 +109,8 @@ def learn_factor(
     shift = 0.5 * float(p.min() + p.max()) if fit_intercept else 0.0
     p = p - shift
     start, certified = warm_start, assume_psd
-    if relative or (start is None and solver != "quartic"):
+    # The plain machine also tests whether K is psd, which the quartic solver does by itself.
+    if relative or (solver != "quartic" and (start is None or not assume_psd)):
         machine = solve_svm_dual(
             gram,
             p,

@@ -101,6 +101,10 @@ class AdaptiveMachine(BaseKernelMachine):
         self._rule = self.out_of_sample
         by_block = self.partition is not None and self.combine == "nearest"
         self._support_blocks = self._row_table[self.support_, 1] if by_block else None
+        # Costs, multiplicities and blocks of all rows, for diagnostics.
+        self._row_blocks = None
+        if self.partition is not None:
+            self._row_blocks = cost, cost / self.C, self._row_table[:, 1]
         if self._precomputed:
             self._support_kernel = np.asarray(X[np.ix_(self.support_, self.support_)], np.float64)
         keep = self._rule != "neutral"

@@ -71,9 +71,9 @@ def test_rules(rule):
 
 def test_neutral_is_the_kernel_with_its_own_intercept():
     model = DANKClassifier(C=10.0, gamma=2.0, eta="0.1*auto").fit(X, y)
-    K = rbf_kernel(X, gamma=2.0)
+    K = (1.0 - 0.01 / 160.0) * rbf_kernel(X, gamma=2.0)
     f = K @ full_beta(model)
-    assert np.allclose(model.decision_function(X) - f, model.intercept_[0])
+    assert np.allclose(model.decision_function(X) - f, model.intercept_[0], atol=1e-12)
     sign = np.where(y == 1, 1.0, -1.0)
 
     def loss(b):
@@ -85,7 +85,7 @@ def test_neutral_is_the_kernel_with_its_own_intercept():
 
 def test_initial_kernel_predicts():
     model = DANKRegressor(C=10.0, eta="0.1*auto").fit(X, target)
-    K = model.kernel_(X_new, model.support_vectors_)
+    K = (1.0 - 0.01 / 160.0) * model.kernel_(X_new, model.support_vectors_)
     assert np.allclose(K @ model.dual_coef_[0] + model.intercept_, model.predict(X_new), atol=1e-12)
 
 
@@ -195,6 +195,32 @@ def test_certificate_does_not_depend_on_where_rows_are(model):
     double = clone(single).fit(K.astype(np.float64), y)
     limit = single.dual_gap_ + double.dual_gap_ + 1e-11
     assert abs(single.objective_ - double.objective_) <= limit
+
+
+@pytest.mark.parametrize("tau", [40.0, 160.0, 1000.0])
+def test_neutral_factor_is_that_without_adaptation(tau):
+    """A large tau takes part of the kernel, or all of it, on new points as on training points."""
+    weight = np.arange(len(X)) % 3 / 1.0
+    factor = max(0.0, 1.0 - tau / (2.0 * weight.sum()))
+    K, K_new = factor * rbf_kernel(X, gamma=2.0), factor * rbf_kernel(X_new, X, gamma=2.0)
+    options = {"C": 5.0, "gamma": 2.0, "tau": tau, "eta": np.inf}
+    plain = KernelSVC(C=5.0, kernel="precomputed").fit(K, y, sample_weight=weight)
+    model = DANKClassifier(**options).fit(X, y, sample_weight=weight)
+    assert np.allclose(
+        model.decision_function(X_new), plain.decision_function(K_new), rtol=0, atol=1e-5
+    )
+    plain = KernelSVR(C=5.0, kernel="precomputed").fit(K, target, sample_weight=weight)
+    model = DANKRegressor(**options).fit(X, target, sample_weight=weight)
+    assert np.allclose(model.predict(X_new), plain.predict(K_new), rtol=0, atol=1e-5)
+    far = np.full((1, 2), 1e3)  # resembles no training point
+    model.set_params(out_of_sample="smooth", kernel="laplacian").fit(X, target, weight)
+    assert np.isclose(model.predict(far)[0], model.intercept_[0])
+
+
+def test_large_tau_does_not_spoil_predictions():
+    for tau in (80.0, 140.0, 160.0):
+        model = DANKRegressor(C=100.0, gamma=2.0, tau=tau, epsilon=0.01).fit(X, target)
+        assert model.score(X, target) > -0.5
 
 
 def linear(A, B):

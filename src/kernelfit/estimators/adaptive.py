@@ -96,6 +96,7 @@ class AdaptiveMachine(BaseKernelMachine):
             # Where the problem's support is among the support vectors.
             self._layers.append(position[own])
         eta = [result.response.eta for _, result in results]
+        self._neutral = np.array([result.neutral for _, result in results])
         self.eta_ = eta[0] if len(eta) == 1 else np.array(eta)
         # Predictions follow the parameters of the fit, should they be changed after it.
         self._rule = self.out_of_sample
@@ -153,7 +154,7 @@ class AdaptiveMachine(BaseKernelMachine):
             **options,
         )
         if self.out_of_sample == "neutral":
-            return replace(result, intercept=result.kernel_intercept)
+            return replace(result, intercept=result.neutral_intercept)
         return result
 
     def _convergence_advice(self, stalled):
@@ -209,7 +210,7 @@ class AdaptiveMachine(BaseKernelMachine):
     def _decision_values(self, X):
         check_is_fitted(self)
         by_block = self._support_blocks is not None
-        if self._rule == "neutral" and not by_block:
+        if self._rule == "neutral" and not by_block and np.all(self._neutral == 1.0):
             return super()._decision_values(X)
         X = self._check_test_data(X)
         values = np.empty((X.shape[0], len(self.intercept_)))
@@ -234,7 +235,9 @@ class AdaptiveMachine(BaseKernelMachine):
         places = self._layers[k]
         beta = self._factors[k].beta[:-1]
         K = K[:, places]
-        if self._rule != "neutral":
+        if self._rule == "neutral":
+            beta = self._neutral[k] * beta
+        else:
             K = K * self._extend(k, X)
         return K @ beta + self.intercept_[k]
 
@@ -262,8 +265,9 @@ class AdaptiveMachine(BaseKernelMachine):
         merged[:, -1] = shares[:, ~on_support].sum(axis=1)
         used = np.flatnonzero(merged.any(axis=0))
         theta = self._factors[k].rows(used, self._support_gram(k, used))[:, :-1]
-        # Where a point resembles none, the kernel is left as it is.
-        return merged[:, used] @ theta + (1.0 - merged.sum(axis=1))[:, None]
+        # Where a point resembles none, the factor is that without adaptation.
+        alone = 1.0 - merged.sum(axis=1)
+        return merged[:, used] @ theta + self._neutral[k] * alone[:, None]
 
 
 def _parse_eta(eta):

@@ -55,12 +55,13 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
     tau : float, default=0.01
         Weight of the nuclear norm relative to eta; 0 is much faster on large data.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
-        The factor between a new point and the training points. "neutral" is 1, with the intercept
-        fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
-        nearest training points, of the nearest one, of the reciprocal nearest neighbour, or of all
-        in proportion to the kernel. "reciprocal" is the DANK paper's; with it, the prediction of
-        one point depends on the others, and sample weights do not count. "smooth" needs the rbf
-        or laplacian kernel.
+        The factor between a new point and the training points. "neutral" is that without
+        adaptation, ``1 - tau / (2 n)`` or 0 if that is negative, where n is the sum of the weights,
+        with the intercept fitted to that; the other rules average rows of the factor: those of the
+        `n_neighbors` nearest training points, of the nearest one, of the reciprocal nearest
+        neighbour, or of all in proportion to the kernel. "reciprocal" is the DANK paper's; with it,
+        the prediction of one point depends on the others, and sample weights do not count. "smooth"
+        needs the rbf or laplacian kernel.
     n_neighbors : int, default=5
         For "knn".
     kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
@@ -146,8 +147,9 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
     kernel_ : callable or None
         The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
         precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
-        ``kernel_(X, support_vectors_) @ beta + intercept_``. The learned kernel is known on the
-        training rows only, ``adaptive_matrix_ * kernel_(X, X)``.
+        ``f * kernel_(X, support_vectors_) @ beta + intercept_`` with the factor f without
+        adaptation. The learned kernel is known on the training rows only,
+        ``adaptive_matrix_ * kernel_(X, X)``.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int
@@ -276,12 +278,13 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
     tau : float, default=0.01
         Weight of the nuclear norm relative to eta; 0 is much faster on large data.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
-        The factor between a new point and the training points. "neutral" is 1, with the intercept
-        fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
-        nearest training points, of the nearest one, of the reciprocal nearest neighbour, or of all
-        in proportion to the kernel. "reciprocal" is the DANK paper's; with it, the prediction of
-        one point depends on the others, and sample weights do not count. "smooth" needs the rbf
-        or laplacian kernel.
+        The factor between a new point and the training points. "neutral" is that without
+        adaptation, ``1 - tau / (2 n)`` or 0 if that is negative, where n is the sum of the weights,
+        with the intercept fitted to that; the other rules average rows of the factor: those of the
+        `n_neighbors` nearest training points, of the nearest one, of the reciprocal nearest
+        neighbour, or of all in proportion to the kernel. "reciprocal" is the DANK paper's; with it,
+        the prediction of one point depends on the others, and sample weights do not count. "smooth"
+        needs the rbf or laplacian kernel.
     n_neighbors : int, default=5
         For "knn".
     kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
@@ -359,8 +362,9 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
     kernel_ : callable or None
         The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
         precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
-        ``kernel_(X, support_vectors_) @ beta + intercept_``. The learned kernel is known on the
-        training rows only, ``adaptive_matrix_ * kernel_(X, X)``.
+        ``f * kernel_(X, support_vectors_) @ beta + intercept_`` with the factor f without
+        adaptation. The learned kernel is known on the training rows only,
+        ``adaptive_matrix_ * kernel_(X, X)``.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int

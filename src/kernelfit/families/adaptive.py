@@ -168,6 +168,11 @@ class AdaptiveFamily(HadamardFamily):
 
     tau: float = 0.0
 
+    @property
+    def neutral(self) -> float:
+        """The entries of the response to beta = 0: the threshold of 11'."""
+        return max(1.0 - 0.5 * self.tau / float(self.weight.sum()), 0.0)
+
     def respond(self, K: KernelMatrix, beta: FloatArray) -> Response:
         """Return F*(beta)."""
         if self.tau == 0.0:
@@ -176,7 +181,7 @@ class AdaptiveFamily(HadamardFamily):
         support = np.flatnonzero(beta)
         rate = 0.25 / self.eta
         if rate == 0.0:
-            scale = max(1.0 - 0.5 * self.tau / total, 0.0)
+            scale = self.neutral
             decision = scale * products(K, support, beta[support])
             rank = int(scale > 0.0)
             factors = np.full((len(support) + 1, rank), np.sqrt(scale))

@@ -189,6 +189,11 @@ class HadamardFamily(ABC):
     eta: float
     weight: FloatArray
 
+    @property
+    def neutral(self) -> float:
+        """The entries of the response to beta = 0, all equal: the factor without adaptation."""
+        return 1.0
+
     @abstractmethod
     def respond(self, K: KernelMatrix, beta: FloatArray) -> Response:
         """Return the response to beta."""

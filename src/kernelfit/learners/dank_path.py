@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelfit.families.adaptive import AdaptiveFamily
 from kernelfit.learners.dank import learn_factor, squared_norm
 from kernelfit.learners.saddle import Gram
 from kernelfit.learners.svm_path import PathResult, solve_path
@@ -40,8 +41,9 @@ def solve_dank_path(
     Returns
     -------
     PathResult
-        Of all multiples for the first cost, then for the second, and so on. The intercepts are
-        those for the kernel itself, without the factor.
+        Of all multiples for the first cost, then for the second, and so on. Coefficients and
+        intercepts are those for predictions with the kernel itself: the former are multiplied with
+        the factor without adaptation, which suits new points.
     """
     plain = solve_path(gram, p, weight, Cs, epsilon=epsilon, **options)
     shape = (len(Cs), len(etas))
@@ -74,5 +76,6 @@ def solve_dank_path(
                 **options,
             )
             coef[k, j] = result.x
-            intercept[k, j], converged[k, j] = result.kernel_intercept, result.converged
+            intercept[k, j], converged[k, j] = result.neutral_intercept, result.converged
+    coef *= AdaptiveFamily(np.inf, weight, tau).neutral
     return PathResult(coef.reshape(-1, p.size), intercept.ravel(), converged.ravel())

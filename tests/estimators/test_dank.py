@@ -324,10 +324,29 @@ def test_shifted_targets_with_a_partition(combine):
 
 
 def test_plain_alternation_warns():
-    with pytest.warns(ConvergenceWarning, match="raise max_iter=10"):
-        model = KNPLClassifier(C=100.0, eta="0.01*auto", solver="alternating", max_iter=10)
+    for solver in ("alternating", "admm"):
+        with pytest.warns(ConvergenceWarning, match="need not converge, take solver='newton'"):
+            model = KNPLClassifier(C=100.0, eta="0.01*auto", solver=solver, max_iter=10)
+            model.fit(X, y)
+        assert not model.converged_ and model.dual_gap_ > 0
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.01])
+@pytest.mark.parametrize("eta", [1e-308, 1e-300, 1e-100])
+def test_too_small_eta(eta, tau):
+    """No solution worse than beta = 0, and no warning beside the sentence."""
+    model = DANKClassifier(eta=eta, tau=tau)
+    with pytest.raises(ValueError, match=f"expected a larger eta, got one of {eta:.1e}"):
         model.fit(X, y)
-    assert not model.converged_ and model.dual_gap_ > 0
+    if eta < 1e-200:
+        with pytest.raises(ValueError, match=f"expected a larger eta, got one of {eta:.1e}"):
+            KNPLRegressor(eta=eta).fit(X, target)
+
+
+def test_small_eta_is_named_where_rounding_prevents_convergence():
+    with pytest.warns(ConvergenceWarning, match="raise tol or a small eta"):
+        model = KNPLClassifier(eta=1e-60).fit(X, y)
+    assert model.objective_ > 0.0
 
 
 def test_pickle_and_refit():
@@ -367,7 +386,7 @@ def test_warm_start():
         ({"eta": True}, "expected eta to be a positive number, .* got True"),
         ({"tau": -0.1}, "tau"),
         ({"out_of_sample": "smooth", "kernel": "linear"}, "whose values are positive"),
-        ({"partition": 100}, "expected partition <= n_samples = 80, got 100"),
+        ({"partition": 100}, "at most 80 blocks, the number of rows of positive weight, got 100"),
         ({"solver": "quartic"}, "expected tau=0 for solver='quartic'"),
     ],
 )

@@ -199,6 +199,8 @@ class AdaptiveFamily(HadamardFamily):
                 0.0,
             )
         B, v = _reflected(K.block(support, exact=True), beta, self.weight, rate)
+        if not np.isfinite(B).all():
+            raise ValueError(f"expected a larger eta, got one of {self.eta:.1e}, and overflow")
         M = B.copy()
         M[0, 0] += total
         limit = 0.5 * self.tau

@@ -62,19 +62,20 @@ def solve_dank_path(
                     intercept[k, j], converged[k, j] = intercept[k - 1, j], converged[k - 1, j]
                     continue
             upper = C * weight * (p > 0.0) if epsilon is None else C * weight
-            result = learn_factor(
-                gram,
-                p,
-                upper - C * weight if epsilon is None else -upper,
-                upper,
-                weight=weight,
-                eta=multiple * squared_norm(plain.coef[k], weight),
-                relative=False,
-                tau=tau,
-                epsilon=0.0 if epsilon is None else epsilon,
-                warm_start=plain.coef[k],
-                **options,
-            )
+            with np.errstate(over="ignore", invalid="ignore"):  # such machines score badly
+                result = learn_factor(
+                    gram,
+                    p,
+                    upper - C * weight if epsilon is None else -upper,
+                    upper,
+                    weight=weight,
+                    eta=multiple * squared_norm(plain.coef[k], weight),
+                    relative=False,
+                    tau=tau,
+                    epsilon=0.0 if epsilon is None else epsilon,
+                    warm_start=plain.coef[k],
+                    **options,
+                )
             coef[k, j] = result.x
             intercept[k, j], converged[k, j] = result.neutral_intercept, result.converged
     coef *= AdaptiveFamily(np.inf, weight, tau).neutral

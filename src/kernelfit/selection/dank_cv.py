@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from kernelfit.estimators.adaptive import parse_eta
 from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
 from kernelfit.learners.dank_path import solve_dank_path
 from kernelfit.selection.search import difference
@@ -42,10 +43,17 @@ class _DANKSearch(KernelMachineCV):
         return list(best.values())
 
     def _multiples(self):
-        etas = np.asarray(_MULTIPLES if self.etas is None else self.etas, dtype=np.float64)
-        if etas.ndim != 1 or not etas.size or not np.all(etas > 0):
-            raise ValueError(f"expected etas to be a list of positive numbers, got {self.etas!r}")
-        return etas
+        etas = _MULTIPLES if self.etas is None else self.etas
+        try:
+            multiples = [parse_eta(eta)[0] for eta in etas if np.ndim(eta) == 0]
+        except (TypeError, ValueError):
+            multiples = []
+        if not len(multiples) == len(etas) > 0 or not min(multiples) > 0:
+            raise ValueError(
+                "expected etas to be a list of positive numbers, or of multiples like '0.1*auto', "
+                f"got {self.etas!r}"
+            )
+        return np.array(multiples)
 
     def _fold(self, y, weight, train):
         cost_weight, problems, options, interpret = super()._fold(y, weight, train)

@@ -7,6 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.estimators.svm import KernelSVC, KernelSVR
 from kernelfit.kernels.standard import Linear, kernel_from_name
@@ -58,9 +59,15 @@ class KernelMachineCV(KernelSearch):
         tags.input_tags.sparse = machine.input_tags.sparse
         return tags
 
+    def _mean_values(self, X):
+        check_is_fitted(self)
+        self.best_estimator_._check_test_data(X, owner=self)  # complains in the search's name
+        return super()._mean_values(X)
+
     def _search(self, X, y, weight, splits, scorer):
         kernels, gammas = self._kernels()
         Cs = positive(_POWERS if self.Cs is None else self.Cs, "Cs")
+        etas = self._etas()
         order = np.argsort(Cs, kind="stable")
         data = self._geometry(X, kernels[0]), kernels, Cs[order], y, weight, scorer
         if self.verbose:
@@ -69,7 +76,7 @@ class KernelMachineCV(KernelSearch):
             delayed(self._score_fold)(k + 1, len(splits), train, test, *data)
             for k, (train, test) in enumerate(splits)
         )
-        table = tabulate(folds, gammas, Cs, order, self._etas())
+        table = tabulate(folds, gammas, Cs, order, etas)
         return table, sum(fold.n_unconverged for fold in folds)
 
     def _score_fold(self, number, n_splits, train, test, geometry, kernels, Cs, y, weight, scorer):

@@ -338,6 +338,8 @@ def test_too_small_eta(eta, tau):
     model = DANKClassifier(eta=eta, tau=tau)
     with pytest.raises(ValueError, match=f"expected a larger eta, got one of {eta:.1e}"):
         model.fit(X, y)
+    with pytest.raises(ValueError, match=f"expected a larger eta, got one of {eta:.1e}"):
+        model.set_params(partition=2, combine="concatenate", random_state=0).fit(X, y)
     if eta < 1e-200:
         with pytest.raises(ValueError, match=f"expected a larger eta, got one of {eta:.1e}"):
             KNPLRegressor(eta=eta).fit(X, target)

@@ -91,7 +91,9 @@ def test_bad_input(diagnose):
         with pytest.raises(ValueError, match=message):
             diagnose(model, data)
     for problem in (1, -1, 0.0):
-        with pytest.raises(ValueError, match=f"expected problem to be one of 0 .. 0, got {problem}"):
+        with pytest.raises(
+            ValueError, match=f"expected problem to be one of 0 .. 0, got {problem}"
+        ):
             diagnose(model, X, problem)
 
 

@@ -111,7 +111,7 @@ def test_plain_machine_of_the_search_is_that_of_the_refit():
 def test_bad_etas(etas):
     """They are no matter of a fold."""
     X, y = load_wine(return_X_y=True)
-    with pytest.raises(ValueError, match="^expected etas to be a list of positive numbers"):
+    with pytest.raises(ValueError, match=r"^expected etas to be a list of positive numbers"):
         DANKClassifierCV(etas=etas).fit(X, y)
 
 

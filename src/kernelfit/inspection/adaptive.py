@@ -142,7 +142,9 @@ def _training_data(model: Any, X: Any, problem: int) -> Any:
         raise ValueError(f"expected problem to be one of 0 .. {n_problems - 1}, got {problem!r}")
     X = model._check_test_data(X)
     if X.shape != model.shape_fit_:
-        raise ValueError(f"expected the training data, {model.shape_fit_[0]} rows, got {X.shape[0]}")
+        raise ValueError(
+            f"expected the training data, {model.shape_fit_[0]} rows, got {X.shape[0]}"
+        )
     support = model.support_
     if model.kernel_ is None:
         differ = X[np.ix_(support, support)] != model._support_kernel

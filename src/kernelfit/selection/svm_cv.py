@@ -157,10 +157,11 @@ class KernelSVCCV(ClassifierMixin, KernelMachineCV):
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
     n_average : int, default=1
-        Largest number of machines whose decision values are averaged: the best one, and those
-        whose scores fall short of its by no more than one standard error of the difference over
-        the folds. Where the folds cannot tell machines apart, their mean predicts better than the
-        first of them more often than not.
+        Largest number of machines whose decision values are averaged: the best one, and those whose
+        scores fall short of its by no more than one standard error of the difference over the
+        folds; with a single split, those whose scores equal its. With several classes the decision
+        values of the binary problems are averaged. Where the folds cannot tell machines apart,
+        their mean predicts better than the first of them more often than not.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, stratified.
     scoring : str or callable, default=None
@@ -361,10 +362,10 @@ class KernelSVRCV(RegressorMixin, KernelMachineCV):
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
     n_average : int, default=1
-        Largest number of machines whose decision values are averaged: the best one, and those
-        whose scores fall short of its by no more than one standard error of the difference over
-        the folds. Where the folds cannot tell machines apart, their mean predicts better than the
-        first of them more often than not.
+        Largest number of machines whose decision values are averaged: the best one, and those whose
+        scores fall short of its by no more than one standard error of the difference over the
+        folds; with a single split, those whose scores equal its. Where the folds cannot tell
+        machines apart, their mean predicts better than the first of them more often than not.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, not shuffled.
     scoring : str or callable, default=None

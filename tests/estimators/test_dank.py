@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
@@ -70,9 +71,9 @@ def test_rules(rule):
 
 def test_neutral_is_the_kernel_with_its_own_intercept():
     model = DANKClassifier(C=10.0, gamma=2.0, eta="0.1*auto").fit(X, y)
-    K = rbf_kernel(X, gamma=2.0)
+    K = (1.0 - 0.01 / 160.0) * rbf_kernel(X, gamma=2.0)
     f = K @ full_beta(model)
-    assert np.allclose(model.decision_function(X) - f, model.intercept_[0])
+    assert np.allclose(model.decision_function(X) - f, model.intercept_[0], atol=1e-12)
     sign = np.where(y == 1, 1.0, -1.0)
 
     def loss(b):
@@ -84,7 +85,7 @@ def test_neutral_is_the_kernel_with_its_own_intercept():
 
 def test_initial_kernel_predicts():
     model = DANKRegressor(C=10.0, eta="0.1*auto").fit(X, target)
-    K = model.kernel_(X_new, model.support_vectors_)
+    K = (1.0 - 0.01 / 160.0) * model.kernel_(X_new, model.support_vectors_)
     assert np.allclose(K @ model.dual_coef_[0] + model.intercept_, model.predict(X_new), atol=1e-12)
 
 
@@ -177,6 +178,84 @@ def test_rows_on_demand():
     assert np.isclose(model.objective_, small.objective_, rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "model", [DANKClassifier(tau=1.0), DANKClassifier(tau=0.0), KNPLClassifier()], ids=repr
+)
+def test_certificate_does_not_depend_on_where_rows_are(model):
+    """Cached rows and kernel matrices in float32 leave no rounding in objective and gap."""
+    model.set_params(C=50.0, gamma=1.0, eta=10.0)
+    bounds = []
+    for cache_size in (200.0, 1e-2):
+        model.set_params(cache_size=cache_size).fit(X, y)
+        bounds.append((model.objective_, model.dual_gap_))
+    assert abs(bounds[0][0] - bounds[1][0]) <= bounds[0][1] + bounds[1][1] + 1e-11
+    K = rbf_kernel(X, gamma=1.0).astype(np.float32)
+    K[np.diag_indices_from(K)] += 1e-4  # psd, also as an array of float64
+    single = clone(model).set_params(kernel="precomputed").fit(K, y)
+    double = clone(single).fit(K.astype(np.float64), y)
+    limit = single.dual_gap_ + double.dual_gap_ + 1e-11
+    assert abs(single.objective_ - double.objective_) <= limit
+
+
+@pytest.mark.parametrize("tau", [40.0, 160.0, 1000.0])
+def test_neutral_factor_is_that_without_adaptation(tau):
+    """A large tau takes part of the kernel, or all of it, on new points as on training points."""
+    weight = np.arange(len(X)) % 3 / 1.0
+    factor = max(0.0, 1.0 - tau / (2.0 * weight.sum()))
+    K, K_new = factor * rbf_kernel(X, gamma=2.0), factor * rbf_kernel(X_new, X, gamma=2.0)
+    options = {"C": 5.0, "gamma": 2.0, "tau": tau, "eta": np.inf}
+    plain = KernelSVC(C=5.0, kernel="precomputed").fit(K, y, sample_weight=weight)
+    model = DANKClassifier(**options).fit(X, y, sample_weight=weight)
+    assert np.allclose(
+        model.decision_function(X_new), plain.decision_function(K_new), rtol=0, atol=1e-5
+    )
+    plain = KernelSVR(C=5.0, kernel="precomputed").fit(K, target, sample_weight=weight)
+    model = DANKRegressor(**options).fit(X, target, sample_weight=weight)
+    assert np.allclose(model.predict(X_new), plain.predict(K_new), rtol=0, atol=1e-5)
+    far = np.full((1, 2), 1e3)  # resembles no training point
+    model.set_params(out_of_sample="smooth", kernel="laplacian").fit(X, target, weight)
+    assert np.isclose(model.predict(far)[0], model.intercept_[0])
+
+
+def test_large_tau_does_not_spoil_predictions():
+    for tau in (80.0, 140.0, 160.0):
+        model = DANKRegressor(C=100.0, gamma=2.0, tau=tau, epsilon=0.01).fit(X, target)
+        assert model.score(X, target) > -0.5
+
+
+def linear(A, B):
+    return A @ B.T
+
+
+@pytest.mark.filterwarnings("ignore:.*not an optimum of the whole")
+@pytest.mark.parametrize("combine", ["global", "concatenate"])
+@pytest.mark.parametrize("cache_size", [200.0, 1e-2])
+def test_psd_kernel_of_the_user_keeps_its_gap(combine, cache_size):
+    options = {"partition": 2, "combine": combine, "random_state": 0, "cache_size": cache_size}
+    model = DANKClassifier(kernel=linear, **options).fit(X, y)
+    named = DANKClassifier(kernel="linear", **options).fit(X, y)
+    assert np.isclose(model.objective_, named.objective_, rtol=1e-6)
+    assert np.isclose(model.dual_gap_, named.dual_gap_, rtol=1e-6, atol=1e-6)
+    if combine == "global":
+        again = DANKClassifier(kernel=linear, eta=1.0, warm_start=True).fit(X, y).fit(X, y)
+        assert again.dual_gap_ <= 1e-6 * again.objective_
+
+
+@pytest.mark.filterwarnings("ignore:.*not an optimum of the whole")
+def test_indefinite_only_between_blocks():
+    """A kernel that is psd on either block alone is not taken for psd."""
+
+    def distorted(A, B):
+        far = np.abs(A[:, None, 0] - B[:, 0]) > 500
+        return np.where(far, 2.0, 1.0)
+
+    pair = np.vstack([X, X + 1e3])
+    model = DANKClassifier(kernel=distorted, partition=2, combine="concatenate", random_state=0)
+    with pytest.warns(UserWarning, match="indefinite"):
+        model.fit(pair, np.append(y, y))
+    assert np.isnan(model.dual_gap_)
+
+
 def test_global_combination_is_the_whole_problem():
     for tau in (0.0, 0.02):
         whole = DANKClassifier(C=5.0, eta=10.0, tau=tau).fit(X, y)
@@ -245,10 +324,31 @@ def test_shifted_targets_with_a_partition(combine):
 
 
 def test_plain_alternation_warns():
-    with pytest.warns(ConvergenceWarning, match="raise max_iter=10"):
-        model = KNPLClassifier(C=100.0, eta="0.01*auto", solver="alternating", max_iter=10)
+    for solver in ("alternating", "admm"):
+        with pytest.warns(ConvergenceWarning, match="need not converge, take solver='newton'"):
+            model = KNPLClassifier(C=100.0, eta="0.01*auto", solver=solver, max_iter=10)
+            model.fit(X, y)
+        assert not model.converged_ and model.dual_gap_ > 0
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.01])
+@pytest.mark.parametrize("eta", [1e-308, 1e-300, 1e-100])
+def test_too_small_eta(eta, tau):
+    """No solution worse than beta = 0, and no warning beside the sentence."""
+    model = DANKClassifier(eta=eta, tau=tau)
+    with pytest.raises(ValueError, match=f"expected a larger eta, got one of {eta:.1e}"):
         model.fit(X, y)
-    assert not model.converged_ and model.dual_gap_ > 0
+    with pytest.raises(ValueError, match=f"expected a larger eta, got one of {eta:.1e}"):
+        model.set_params(partition=2, combine="concatenate", random_state=0).fit(X, y)
+    if eta < 1e-200:
+        with pytest.raises(ValueError, match=f"expected a larger eta, got one of {eta:.1e}"):
+            KNPLRegressor(eta=eta).fit(X, target)
+
+
+def test_small_eta_is_named_where_rounding_prevents_convergence():
+    with pytest.warns(ConvergenceWarning, match="raise tol or a small eta"):
+        model = KNPLClassifier(eta=1e-60).fit(X, y)
+    assert model.objective_ > 0.0
 
 
 def test_pickle_and_refit():
@@ -288,7 +388,7 @@ def test_warm_start():
         ({"eta": True}, "expected eta to be a positive number, .* got True"),
         ({"tau": -0.1}, "tau"),
         ({"out_of_sample": "smooth", "kernel": "linear"}, "whose values are positive"),
-        ({"partition": 100}, "expected partition <= n_samples = 80, got 100"),
+        ({"partition": 100}, "at most 80 blocks, the number of rows of positive weight, got 100"),
         ({"solver": "quartic"}, "expected tau=0 for solver='quartic'"),
     ],
 )

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelfit import DANKClassifier, KNPLClassifier
-from kernelfit.inspection.adaptive import diagnose_factor, diagnose_partition
+from kernelfit import DANKClassifier, DANKRegressor, KernelSVC, KNPLClassifier
+from kernelfit.inspection import diagnose_factor, diagnose_partition
 
 X, y = make_moons(60, noise=0.3, random_state=0)
 
@@ -49,3 +51,56 @@ def test_partition():
     bound, between = diagnose_partition(model, X)
     assert 0 <= best.objective_ - model.objective_ <= min(bound, model.dual_gap_) + 1e-9
     assert 0 < between < 60 * 60
+
+
+@pytest.mark.filterwarnings("ignore:.*not an optimum of the whole")
+@pytest.mark.parametrize("kind", ["samples", "classes", "ovo", "ovr"])
+def test_bound_with_weights_and_classes(kind):
+    """The blocks are worse than the optimum, by less than the bound of the same problem."""
+    rng = np.random.default_rng(0)
+    labels, weight, options = y, None, {"C": 0.01, "gamma": 2.0, "tau": 0.0, "eta": 5.0}
+    if kind == "samples":
+        weight = rng.integers(0, 200, len(X)).astype(float)
+    elif kind == "classes":
+        options["class_weight"] = {0: 90.0, 1: 110.0}
+    else:
+        labels, options["multi_class"] = np.arange(len(X)) % 3, kind
+    model = DANKClassifier(partition=3, combine="concatenate", random_state=0, **options)
+    model.fit(X, labels, sample_weight=weight)
+    best = DANKClassifier(fit_intercept=False, **options).fit(X, labels, sample_weight=weight)
+    lost = np.atleast_1d(best.objective_ - model.objective_)
+    bounds = [diagnose_partition(model, sparse.csr_array(X), k)[0] for k in range(len(lost))]
+    assert np.all((lost >= -1e-9) & (lost <= bounds))
+
+
+@pytest.mark.parametrize("diagnose", [diagnose_factor, diagnose_partition])
+def test_bad_input(diagnose):
+    options = {"partition": 2, "random_state": 0}
+    model = DANKClassifier(**options).fit(X, y)
+    with pytest.raises(NotFittedError):
+        diagnose(DANKRegressor(), X)
+    for other, got in ((KernelSVC().fit(X, y), "KernelSVC"), ("model", "'model'")):
+        with pytest.raises(ValueError, match=f"expected a DANK or KNPL estimator, got {got}"):
+            diagnose(other, X)
+    for data, message in (
+        (X[:-1], "expected the training data, 60 rows, got 59"),
+        (X[:, :1], "X has 1 features, but DANKClassifier is expecting 2"),
+        (np.where(X > 0, X, np.nan), "Input X contains NaN"),
+        (X[::-1], "expected the training data, got X with other support vectors"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            diagnose(model, data)
+    for problem in (1, -1, 0.0):
+        with pytest.raises(
+            ValueError, match=f"expected problem to be one of 0 .. 0, got {problem}"
+        ):
+            diagnose(model, X, problem)
+
+
+def test_bad_kernel_matrix_and_no_partition():
+    K = rbf_kernel(X)
+    model = DANKClassifier(kernel="precomputed").fit(K, y)
+    with pytest.raises(ValueError, match="got X with other support vectors"):
+        diagnose_factor(model, K[::-1])
+    with pytest.raises(ValueError, match="expected DANKClassifier to be fitted with a partition"):
+        diagnose_partition(model, K)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.preprocessing import minmax_scale
@@ -104,8 +105,34 @@ def test_plain_machine_of_the_search_is_that_of_the_refit():
     assert np.allclose(split_scores(ours), split_scores(theirs), atol=1e-6)
 
 
-@pytest.mark.parametrize("etas", [[], [0.0], [[1.0]], [-1.0]])
+@pytest.mark.parametrize(
+    "etas", [[], [0.0], [[1.0]], np.ones((1, 1)), [-1.0], [np.nan], ["half"], ["-1*auto"], [None]]
+)
 def test_bad_etas(etas):
+    """They are no matter of a fold."""
     X, y = load_wine(return_X_y=True)
-    with pytest.raises(ValueError, match="expected etas to be a list of positive numbers"):
+    with pytest.raises(ValueError, match=r"^expected etas to be a list of positive numbers"):
         DANKClassifierCV(etas=etas).fit(X, y)
+
+
+def test_chosen_eta_can_be_given_back():
+    X, y = load_wine(return_X_y=True)
+    X, grid = minmax_scale(X), ([1.0], [1.0])
+    found = DANKClassifierCV(*grid, etas=[0.1]).fit(X, y)
+    again = DANKClassifierCV(*grid, etas=[found.best_params_["eta"]]).fit(X, y)
+    assert again.best_params_ == found.best_params_ == {"C": 1.0, "gamma": 1.0, "eta": "0.1*auto"}
+    mixed = DANKClassifierCV(*grid, etas=[np.inf, "auto", "0.1*auto"]).fit(X, y)
+    assert [p["eta"] for p in mixed.cv_results_["params"]] == [np.inf, "1*auto", "0.1*auto"]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_complaints_name_the_search(kernel):
+    X, y = load_wine(return_X_y=True)
+    X = minmax_scale(X)
+    if kernel == "precomputed":
+        X = X @ X.T
+    search = DANKClassifierCV(Cs=[1.0], etas=[np.inf], kernel=kernel)
+    with pytest.raises(ValueError, match="needs predict and decision_function alone, got 'neg_log"):
+        clone(search).set_params(scoring="neg_log_loss").fit(X, y)
+    with pytest.raises(ValueError, match="but DANKClassifierCV is expecting"):
+        search.fit(X, y).predict(X[:, :2])

@@ -200,6 +200,9 @@ def test_exact_decision_bypasses_float32(K):
     rounded.calls.clear()
     np.testing.assert_array_equal(gram.exact_decision(beta), K[3] - K[8])
     assert rounded.calls == [] and exact.calls == [[3, 8]]
+    idx = np.array([3, 8, 1])
+    np.testing.assert_array_equal(gram.block(idx, exact=True), K[np.ix_(idx, idx)])
+    assert rounded.calls == []
 
 
 @pytest.mark.parametrize("to", [np.asarray, sparse.csr_array])
@@ -212,6 +215,7 @@ def test_from_kernel(to, dtype):
     idx = np.array([5, 0, 17])
     np.testing.assert_allclose(gram.rows(idx), K[idx], atol=tolerance)
     np.testing.assert_allclose(gram.block(idx), K[np.ix_(idx, idx)], atol=tolerance)
+    np.testing.assert_allclose(gram.block(idx, exact=True), K[np.ix_(idx, idx)], atol=1e-13)
     np.testing.assert_array_equal(gram.diagonal(), np.ones(N))
     beta = np.random.default_rng(1).normal(size=N)
     np.testing.assert_allclose(gram.exact_decision(beta), K @ beta, atol=1e-12)

@@ -17,6 +17,7 @@ from kernelfit.learners.out_of_sample import knn_shares, reciprocal_neighbours, 
 from kernelfit.learners.partition import learn_blocks
 
 _CHUNK_BYTES = 2**26
+_SMALL_MULTIPLE = 1e-8  # of the papers' eta: where training fails at a larger one, the data is why
 _RULES = ("neutral", "knn", "nearest", "reciprocal", "smooth")
 
 
@@ -39,7 +40,7 @@ class AdaptiveMachine(BaseKernelMachine):
     combine = "global"
 
     def _fit(self, X, y, weight, previous):
-        factor, relative = _parse_eta(self.eta)
+        factor, relative = parse_eta(self.eta)
         if self._precomputed and self.out_of_sample != "neutral":
             raise ValueError(
                 f"expected out_of_sample='neutral' for a precomputed kernel, which comes without "
@@ -68,7 +69,10 @@ class AdaptiveMachine(BaseKernelMachine):
             raise ValueError("expected data to partition, got a precomputed kernel matrix")
         rows = np.flatnonzero(weight)
         if self.partition is None or self.partition > len(rows):
-            raise ValueError(f"expected partition <= n_samples = {len(rows)}, got {self.partition}")
+            raise ValueError(
+                f"expected a partition into at most {len(rows)} blocks, the number of rows of "
+                f"positive weight, got {self.partition}"
+            )
         means = KMeans(self.partition, n_init=1, random_state=self.random_state)
         means.fit(X[rows], sample_weight=weight[rows])
         self.cluster_centers_ = means.cluster_centers_
@@ -96,11 +100,16 @@ class AdaptiveMachine(BaseKernelMachine):
             # Where the problem's support is among the support vectors.
             self._layers.append(position[own])
         eta = [result.response.eta for _, result in results]
+        self._neutral = np.array([result.neutral for _, result in results])
         self.eta_ = eta[0] if len(eta) == 1 else np.array(eta)
         # Predictions follow the parameters of the fit, should they be changed after it.
         self._rule = self.out_of_sample
         by_block = self.partition is not None and self.combine == "nearest"
         self._support_blocks = self._row_table[self.support_, 1] if by_block else None
+        # Costs, multiplicities and blocks of all rows, for diagnostics.
+        self._row_blocks = None
+        if self.partition is not None:
+            self._row_blocks = cost, cost / self.C, self._row_table[:, 1]
         if self._precomputed:
             self._support_kernel = np.asarray(X[np.ix_(self.support_, self.support_)], np.float64)
         keep = self._rule != "neutral"
@@ -136,21 +145,40 @@ class AdaptiveMachine(BaseKernelMachine):
                 return replace(divided, intercept=mean)
             problem |= {"eta": divided.response.eta, "relative": False}
             warm_start = divided.x
-        result = learn_factor(
-            gram,
-            p,
-            lower,
-            upper,
-            method=self._method,
-            tau=self.tau,
-            solver=self.solver,
-            warm_start=warm_start,
-            **problem,
-            **options,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # checked below
+            result = learn_factor(
+                gram,
+                p,
+                lower,
+                upper,
+                method=self._method,
+                tau=self.tau,
+                solver=self.solver,
+                warm_start=warm_start,
+                **problem,
+                **options,
+            )
+        self._check_eta(result, options["assume_psd"])
         if self.out_of_sample == "neutral":
-            return replace(result, intercept=result.kernel_intercept)
+            return replace(result, intercept=result.neutral_intercept)
         return result
+
+    def _check_eta(self, result, psd):
+        """Complain of an eta so small that rounding or overflow leave no solution.
+
+        Signs of it: numbers that are not finite, a psd kernel that seems indefinite, and a method
+        that cannot go on although the bounds on the optimum leave everything open.
+        """
+        factor, relative = self._eta_rule
+        if factor >= (_SMALL_MULTIPLE if relative else 1.0):
+            return
+        stuck = not result.converged and result.n_iter < self.max_iter
+        lost = not np.isfinite(result.objective) or (psd and np.isnan(result.gap))
+        if lost or (stuck and result.gap > result.objective):
+            raise ValueError(
+                f"expected a larger eta, got one of {result.response.eta:.1e}, for which rounding "
+                "or overflow leave no solution"
+            )
 
     def _convergence_advice(self, stalled):
         if self.partition is not None and self.combine != "global":
@@ -158,6 +186,10 @@ class AdaptiveMachine(BaseKernelMachine):
                 f"with combine={self.combine!r} the solutions of the blocks are kept, which are "
                 "not an optimum of the whole problem; combine='global' finds one"
             )
+        if self.solver in ("alternating", "admm"):
+            return f"solver={self.solver!r} need not converge, take solver='newton'"
+        if stalled:
+            return "rounding prevents more, scale the data or raise tol or a small eta"
         return super()._convergence_advice(stalled)
 
     def _support_gram(self, k, rows=None):
@@ -205,7 +237,7 @@ class AdaptiveMachine(BaseKernelMachine):
     def _decision_values(self, X):
         check_is_fitted(self)
         by_block = self._support_blocks is not None
-        if self._rule == "neutral" and not by_block:
+        if self._rule == "neutral" and not by_block and np.all(self._neutral == 1.0):
             return super()._decision_values(X)
         X = self._check_test_data(X)
         values = np.empty((X.shape[0], len(self.intercept_)))
@@ -230,7 +262,9 @@ class AdaptiveMachine(BaseKernelMachine):
         places = self._layers[k]
         beta = self._factors[k].beta[:-1]
         K = K[:, places]
-        if self._rule != "neutral":
+        if self._rule == "neutral":
+            beta = self._neutral[k] * beta
+        else:
             K = K * self._extend(k, X)
         return K @ beta + self.intercept_[k]
 
@@ -258,12 +292,24 @@ class AdaptiveMachine(BaseKernelMachine):
         merged[:, -1] = shares[:, ~on_support].sum(axis=1)
         used = np.flatnonzero(merged.any(axis=0))
         theta = self._factors[k].rows(used, self._support_gram(k, used))[:, :-1]
-        # Where a point resembles none, the kernel is left as it is.
-        return merged[:, used] @ theta + (1.0 - merged.sum(axis=1))[:, None]
+        # Where a point resembles none, the factor is that without adaptation.
+        alone = 1.0 - merged.sum(axis=1)
+        return merged[:, used] @ theta + self._neutral[k] * alone[:, None]
 
 
-def _parse_eta(eta):
-    """Return eta as (number, whether it is a multiple of the squared norm)."""
+def parse_eta(eta):
+    """Return eta as (number, whether it is a multiple of the squared norm).
+
+    Parameters
+    ----------
+    eta : float or str
+        Strings are "auto" and multiples like "0.1*auto".
+
+    Returns
+    -------
+    number : float
+    relative : bool
+    """
     if not isinstance(eta, str | bool):
         return float(eta), False
     head, star, tail = str(eta).rpartition("*")

@@ -130,17 +130,19 @@ class BaseKernelMachine(BaseEstimator):
             X.sum_duplicates()
         return X, y
 
-    def _check_test_data(self, X):
+    def _check_test_data(self, X, owner=None):
+        """Return checked data. Errors name the owner."""
+        owner = self if owner is None else owner
         # What counts is the kernel of the fit, whatever the parameters are now.
         precomputed = self.kernel_ is None
         takes_sparse = isinstance(self.kernel_, Linear | Polynomial | RBF)
         _check_density(X, takes_sparse, "precomputed" if precomputed else self.kernel_)
         if not precomputed:
-            return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+            return validate_data(owner, X, reset=False, accept_sparse="csr", dtype=np.float64)
         X = check_array(X, dtype=(np.float64, np.float32))
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"X has {X.shape[1]} features, but {type(owner).__name__} is expecting "
                 f"{self.n_features_in_} features as input: a precomputed kernel has one column for "
                 "every training row, shape (n_test, n_train)"
             )

@@ -55,14 +55,15 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
     tau : float, default=0.01
         Weight of the nuclear norm relative to eta; 0 is much faster on large data.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
-        The factor between a new point and the training points. "neutral" is 1, with the intercept
-        fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
-        nearest training points, of the nearest one, of the reciprocal nearest neighbour, or of all
-        in proportion to the kernel. "reciprocal" is the DANK paper's; with it, the prediction of
-        one point depends on the others, and sample weights do not count. "smooth" needs the rbf
-        or laplacian kernel.
+        The factor between a new point and the training points. "neutral" is that without
+        adaptation, ``1 - tau / (2 n)`` or 0 if that is negative, where n is the sum of the weights,
+        with the intercept fitted to that; the other rules average rows of the factor: those of the
+        `n_neighbors` nearest training points, of the nearest one, of the reciprocal nearest
+        neighbour, or of all in proportion to the kernel. "reciprocal" is the DANK paper's; with it,
+        the prediction of one point depends on the others, and sample weights do not count. "smooth"
+        needs the rbf or laplacian kernel.
     n_neighbors : int, default=5
-        For "knn".
+        For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
     kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
         The initial kernel; precomputed matrices need ``out_of_sample="neutral"``.
     degree : int, default=3
@@ -124,11 +125,13 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
     dual_coef_ : ndarray of shape (n_layers, n_SV)
         Coefficients beta, as in `KernelSVC`.
     intercept_ : ndarray of shape (n_problems,)
-        Intercepts, for the kernel that `out_of_sample` means.
+        Intercepts: fitted to the neutral factor with ``out_of_sample="neutral"``, otherwise to the
+        learned one on the training points, whatever rule extends it.
     eta_ : float
         The value of eta; an array where there is more than one problem, as below.
     adaptive_matrix_ : ndarray of shape (n_rows, n_rows)
-        The factor on the training rows of positive weight, computed on request.
+        The factor on the training rows of positive weight, computed on request; a list where there
+        is more than one problem, each on its own rows.
     rank_ : int
         Its numerical rank, computed on request.
     objective_ : float
@@ -140,14 +143,15 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
     converged_ : bool
         Whether `tol` was reached.
     history_ : ndarray of shape (n_iter_, 2)
-        Objective and gap after every round.
+        Objective and gap after every round; a list where there is more than one problem.
     cluster_centers_ : ndarray of shape (partition, n_features)
         Centres of the blocks, with `partition`.
     kernel_ : callable or None
         The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
         precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
-        ``kernel_(X, support_vectors_) @ beta + intercept_``. The learned kernel is known on the
-        training rows only, ``adaptive_matrix_ * kernel_(X, X)``.
+        ``f * kernel_(X, support_vectors_) @ beta + intercept_`` with the factor f without
+        adaptation. The learned kernel is known on the training rows only,
+        ``adaptive_matrix_ * kernel_(X, X)``.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int
@@ -276,14 +280,15 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
     tau : float, default=0.01
         Weight of the nuclear norm relative to eta; 0 is much faster on large data.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
-        The factor between a new point and the training points. "neutral" is 1, with the intercept
-        fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
-        nearest training points, of the nearest one, of the reciprocal nearest neighbour, or of all
-        in proportion to the kernel. "reciprocal" is the DANK paper's; with it, the prediction of
-        one point depends on the others, and sample weights do not count. "smooth" needs the rbf
-        or laplacian kernel.
+        The factor between a new point and the training points. "neutral" is that without
+        adaptation, ``1 - tau / (2 n)`` or 0 if that is negative, where n is the sum of the weights,
+        with the intercept fitted to that; the other rules average rows of the factor: those of the
+        `n_neighbors` nearest training points, of the nearest one, of the reciprocal nearest
+        neighbour, or of all in proportion to the kernel. "reciprocal" is the DANK paper's; with it,
+        the prediction of one point depends on the others, and sample weights do not count. "smooth"
+        needs the rbf or laplacian kernel.
     n_neighbors : int, default=5
-        For "knn".
+        For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
     kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
         The initial kernel; precomputed matrices need ``out_of_sample="neutral"``.
     degree : int, default=3
@@ -337,7 +342,8 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
     dual_coef_ : ndarray of shape (n_layers, n_SV)
         Coefficients beta, as in `KernelSVR`.
     intercept_ : ndarray of shape (n_problems,)
-        Intercepts, for the kernel that `out_of_sample` means.
+        The intercept: fitted to the neutral factor with ``out_of_sample="neutral"``, otherwise to
+        the learned one on the training points, whatever rule extends it.
     eta_ : float
         The value of eta; an array where there is more than one problem, as below.
     adaptive_matrix_ : ndarray of shape (n_rows, n_rows)
@@ -359,8 +365,9 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
     kernel_ : callable or None
         The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
         precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
-        ``kernel_(X, support_vectors_) @ beta + intercept_``. The learned kernel is known on the
-        training rows only, ``adaptive_matrix_ * kernel_(X, X)``.
+        ``f * kernel_(X, support_vectors_) @ beta + intercept_`` with the factor f without
+        adaptation. The learned kernel is known on the training rows only,
+        ``adaptive_matrix_ * kernel_(X, X)``.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int

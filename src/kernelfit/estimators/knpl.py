@@ -47,7 +47,7 @@ class KNPLClassifier(AdaptiveMachine, KernelSVC):
         one point depends on the others, and sample weights do not count. "smooth" needs the rbf
         or laplacian kernel.
     n_neighbors : int, default=5
-        For "knn".
+        For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
     kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
         The initial kernel; precomputed matrices need ``out_of_sample="neutral"``.
     degree : int, default=3
@@ -99,11 +99,13 @@ class KNPLClassifier(AdaptiveMachine, KernelSVC):
     dual_coef_ : ndarray of shape (n_layers, n_SV)
         Coefficients beta, as in `KernelSVC`.
     intercept_ : ndarray of shape (n_problems,)
-        Intercepts, for the kernel that `out_of_sample` means.
+        Intercepts: fitted to the neutral factor with ``out_of_sample="neutral"``, otherwise to the
+        learned one on the training points, whatever rule extends it.
     eta_ : float
         The value of eta; an array where there is more than one problem, as below.
     adaptive_matrix_ : ndarray of shape (n_rows, n_rows)
-        The factor on the training rows of positive weight, computed on request.
+        The factor on the training rows of positive weight, computed on request; a list where there
+        is more than one problem, each on its own rows.
     rank_ : int
         Its numerical rank, computed on request.
     objective_ : float
@@ -115,7 +117,7 @@ class KNPLClassifier(AdaptiveMachine, KernelSVC):
     converged_ : bool
         Whether `tol` was reached.
     history_ : ndarray of shape (n_iter_, 2)
-        Objective and gap after every round.
+        Objective and gap after every round; a list where there is more than one problem.
     kernel_ : callable or None
         The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
         precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
@@ -239,7 +241,7 @@ class KNPLRegressor(AdaptiveMachine, KernelSVR):
         one point depends on the others, and sample weights do not count. "smooth" needs the rbf
         or laplacian kernel.
     n_neighbors : int, default=5
-        For "knn".
+        For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
     kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
         The initial kernel; precomputed matrices need ``out_of_sample="neutral"``.
     degree : int, default=3
@@ -277,7 +279,8 @@ class KNPLRegressor(AdaptiveMachine, KernelSVR):
     dual_coef_ : ndarray of shape (n_layers, n_SV)
         Coefficients beta, as in `KernelSVR`.
     intercept_ : ndarray of shape (n_problems,)
-        Intercepts, for the kernel that `out_of_sample` means.
+        The intercept: fitted to the neutral factor with ``out_of_sample="neutral"``, otherwise to
+        the learned one on the training points, whatever rule extends it.
     eta_ : float
         The value of eta; an array where there is more than one problem, as below.
     adaptive_matrix_ : ndarray of shape (n_rows, n_rows)

@@ -68,7 +68,7 @@ class GammaResponse(Response):
     def spectrum(self, K: KernelMatrix) -> FloatArray:
         """Return the non-zero eigenvalues of F with its copies counted, largest first."""
         support = self.support
-        B, _ = _reflected(K.block(support), self.beta, self.weight, self.rate)
+        B, _ = _reflected(K.block(support, exact=True), self.beta, self.weight, self.rate)
         B[0, 0] += self.weight.sum()
         return np.asarray(np.linalg.eigvalsh(B)[::-1][: len(self.beta)], dtype=np.float64)
 
@@ -168,6 +168,11 @@ class AdaptiveFamily(HadamardFamily):
 
     tau: float = 0.0
 
+    @property
+    def neutral(self) -> float:
+        """The entries of the response to beta = 0: the threshold of 11'."""
+        return max(1.0 - 0.5 * self.tau / float(self.weight.sum()), 0.0)
+
     def respond(self, K: KernelMatrix, beta: FloatArray) -> Response:
         """Return F*(beta)."""
         if self.tau == 0.0:
@@ -176,7 +181,7 @@ class AdaptiveFamily(HadamardFamily):
         support = np.flatnonzero(beta)
         rate = 0.25 / self.eta
         if rate == 0.0:
-            scale = max(1.0 - 0.5 * self.tau / total, 0.0)
+            scale = self.neutral
             decision = scale * products(K, support, beta[support])
             rank = int(scale > 0.0)
             factors = np.full((len(support) + 1, rank), np.sqrt(scale))
@@ -193,7 +198,9 @@ class AdaptiveFamily(HadamardFamily):
                 np.zeros(0),
                 0.0,
             )
-        B, v = _reflected(K.block(support), beta, self.weight, rate)
+        B, v = _reflected(K.block(support, exact=True), beta, self.weight, rate)
+        if not np.isfinite(B).all():
+            raise ValueError(f"expected a larger eta, got one of {self.eta:.1e}, and overflow")
         M = B.copy()
         M[0, 0] += total
         limit = 0.5 * self.tau

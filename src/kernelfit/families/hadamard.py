@@ -54,7 +54,7 @@ class KernelMatrix(Protocol):
     def diagonal(self) -> FloatArray:
         """Return the diagonal."""
 
-    def block(self, idx: Indices) -> FloatArray:
+    def block(self, idx: Indices, exact: bool = False) -> FloatArray:
         """Return K[idx][:, idx]."""
 
     def parts(
@@ -68,7 +68,9 @@ def products(K: KernelMatrix, idx: Indices, coef: FloatArray, power: int = 1) ->
     out = np.zeros((K.n, *coef.shape[1:]))
     for positions, source, places in K.parts(idx, exact=True):
         rows = source if len(places) == len(source) else source[places]
-        out += (rows if power == 1 else rows * rows).T @ coef[positions]
+        if power == 2:
+            rows = np.square(rows, dtype=np.float64)  # not rounded where K is in float32
+        out += rows.T @ coef[positions]
     return out
 
 
@@ -186,6 +188,11 @@ class HadamardFamily(ABC):
 
     eta: float
     weight: FloatArray
+
+    @property
+    def neutral(self) -> float:
+        """The entries of the response to beta = 0, all equal: the factor without adaptation."""
+        return 1.0
 
     @abstractmethod
     def respond(self, K: KernelMatrix, beta: FloatArray) -> Response:

@@ -91,7 +91,7 @@ class PairwiseResponse(Response):
         support = self.support
         root = np.sqrt(self.weight[support])
         scaled = self.beta[support] / root
-        gamma = self.rate * scaled[:, None] * K.block(support) * scaled
+        gamma = self.rate * scaled[:, None] * K.block(support, exact=True) * scaled
         values, vectors = np.linalg.eigh(gamma)
         V = vectors * np.sqrt(np.maximum(values, 0.0))
         Va = V.T @ root

@@ -1,14 +1,16 @@
 """What a learned factor of the kernel matrix did: spectra, range, ridge and margin."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from kernelfit.kernels.distances import squared_distances
+from kernelfit.estimators.adaptive import AdaptiveMachine
 from kernelfit.learners.partition import partition_bound
-from kernelfit.solvers.gram import DenseGram
+from kernelfit.solvers.gram import RowGram
 
 Array = NDArray[np.float64]
 
@@ -51,7 +53,7 @@ def diagnose_factor(model: Any, X: Any, problem: int = 0) -> FactorDiagnostics:
     ----------
     model : DANKClassifier, DANKRegressor, KNPLClassifier or KNPLRegressor
         Fitted.
-    X : array-like of shape (n_samples, n_features)
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The training data, or the precomputed kernel matrix.
     problem : int, default=0
         Which of the binary problems.
@@ -64,16 +66,19 @@ def diagnose_factor(model: Any, X: Any, problem: int = 0) -> FactorDiagnostics:
     --------
     >>> from sklearn.datasets import make_moons
     >>> from kernelfit import DANKClassifier
-    >>> from kernelfit.inspection.adaptive import diagnose_factor
+    >>> from kernelfit.inspection import diagnose_factor
     >>> X, y = make_moons(60, noise=0.2, random_state=0)
     >>> found = diagnose_factor(DANKClassifier(C=10.0).fit(X, y), X)
     >>> found.rank == len(found.factor_spectrum[found.factor_spectrum > 1e-10])
     True
     """
+    X = _training_data(model, X, problem)
     rows = model._problem_rows[problem]
     theta = model._factor_matrix(problem)
-    X = np.asarray(X, dtype=np.float64)
-    K = X[np.ix_(rows, rows)] if model.kernel_ is None else model.kernel_(X[rows], X[rows])
+    if model.kernel_ is None:
+        K = np.asarray(X[np.ix_(rows, rows)], dtype=np.float64)
+    else:
+        K = model.kernel_(X[rows], X[rows])
     beta = np.zeros(model.shape_fit_[0])
     beta[model.support_[model._layers[problem]]] = model._factors[problem].beta[:-1]
     beta = beta[rows]
@@ -99,23 +104,52 @@ def diagnose_factor(model: Any, X: Any, problem: int = 0) -> FactorDiagnostics:
     )
 
 
-def diagnose_partition(model: Any, X: Any) -> tuple[float, float]:
+def diagnose_partition(model: Any, X: Any, problem: int = 0) -> tuple[float, float]:
     """Return how far the blocks' solutions of a DANK estimator can be from the optimum.
+
+    That is the optimum without nuclear norm and intercept, of which `objective_` is the blocks'
+    value for ``combine="concatenate"`` and ``combine="nearest"``.
 
     Parameters
     ----------
     model : DANKClassifier or DANKRegressor
-        Fitted with a `partition`, one problem and no sample or class weights.
-    X : array-like of shape (n_samples, n_features)
+        Fitted with a `partition`. Its weights, of samples and classes, are those of the fit.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The training data.
+    problem : int, default=0
+        Which of the binary problems.
 
     Returns
     -------
     bound, between : float
         See :func:`kernelfit.learners.partition.partition_bound`.
     """
-    X = np.asarray(X, dtype=np.float64)
-    blocks = squared_distances(X, model.cluster_centers_).argmin(axis=1)
-    ones = np.ones(len(X))
-    gram = DenseGram(model.kernel_(X, X))
-    return partition_bound(gram, model.C * ones, ones, blocks, model.eta_)
+    X = _training_data(model, X, problem)
+    if model._row_blocks is None:
+        raise ValueError(f"expected {type(model).__name__} to be fitted with a partition, got none")
+    cost, weight, blocks = (values[model._problem_rows[problem]] for values in model._row_blocks)
+    gram = RowGram.from_kernel(model.kernel_, X[model._problem_rows[problem]], 0, np.float64)
+    return partition_bound(gram, cost, weight, blocks, np.atleast_1d(model.eta_)[problem])
+
+
+def _training_data(model: Any, X: Any, problem: int) -> Any:
+    """Return X in the form the estimator works with, or complain of what is not as expected."""
+    if not isinstance(model, AdaptiveMachine):
+        raise ValueError(f"expected a DANK or KNPL estimator, got {model!r}")
+    check_is_fitted(model)
+    n_problems = len(model._factors)
+    if not isinstance(problem, Integral) or not 0 <= problem < n_problems:
+        raise ValueError(f"expected problem to be one of 0 .. {n_problems - 1}, got {problem!r}")
+    X = model._check_test_data(X)
+    if X.shape != model.shape_fit_:
+        raise ValueError(
+            f"expected the training data, {model.shape_fit_[0]} rows, got {X.shape[0]}"
+        )
+    support = model.support_
+    if model.kernel_ is None:
+        differ = X[np.ix_(support, support)] != model._support_kernel
+    else:
+        differ = X[support] != model.support_vectors_
+    if differ.sum():
+        raise ValueError("expected the training data, got X with other support vectors")
+    return X

@@ -36,7 +36,7 @@ from kernelfit.families.pairwise import PairwiseFamily
 from kernelfit.learners.alternation import alternating_steps
 from kernelfit.learners.gradient import gradient_steps
 from kernelfit.learners.newton import newton_steps
-from kernelfit.learners.saddle import Gram, SaddleProblem, SaddleResult, follow, kernel_intercept
+from kernelfit.learners.saddle import Gram, SaddleProblem, SaddleResult, follow, neutral_intercept
 from kernelfit.solvers.quartic_dual import solve_quartic_dual
 from kernelfit.solvers.result import FloatArray
 from kernelfit.solvers.svm_dual import Callback, solve_svm_dual
@@ -109,7 +109,8 @@ def learn_factor(
     shift = 0.5 * float(p.min() + p.max()) if fit_intercept else 0.0
     p = p - shift
     start, certified = warm_start, assume_psd
-    if relative or (start is None and solver != "quartic"):
+    # The plain machine also tests whether K is psd, which the quartic solver does by itself.
+    if relative or (solver != "quartic" and (start is None or not assume_psd)):
         machine = solve_svm_dual(
             gram,
             p,
@@ -163,7 +164,7 @@ def _shifted(result: SaddleResult, shift: float) -> SaddleResult:
     return replace(
         result,
         intercept=result.intercept + shift,
-        kernel_intercept=result.kernel_intercept + shift,
+        neutral_intercept=result.neutral_intercept + shift,
     )
 
 
@@ -234,5 +235,6 @@ def _quartic(
         decision=result.decision,
         certified=result.certified,
         response=response,
-        kernel_intercept=kernel_intercept(problem, result.kernel_decision),
+        neutral=family.neutral,
+        neutral_intercept=neutral_intercept(problem, result.kernel_decision),
     )

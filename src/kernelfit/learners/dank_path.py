@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelfit.families.adaptive import AdaptiveFamily
 from kernelfit.learners.dank import learn_factor, squared_norm
 from kernelfit.learners.saddle import Gram
 from kernelfit.learners.svm_path import PathResult, solve_path
@@ -40,8 +41,9 @@ def solve_dank_path(
     Returns
     -------
     PathResult
-        Of all multiples for the first cost, then for the second, and so on. The intercepts are
-        those for the kernel itself, without the factor.
+        Of all multiples for the first cost, then for the second, and so on. Coefficients and
+        intercepts are those for predictions with the kernel itself: the former are multiplied with
+        the factor without adaptation, which suits new points.
     """
     plain = solve_path(gram, p, weight, Cs, epsilon=epsilon, **options)
     shape = (len(Cs), len(etas))
@@ -60,19 +62,21 @@ def solve_dank_path(
                     intercept[k, j], converged[k, j] = intercept[k - 1, j], converged[k - 1, j]
                     continue
             upper = C * weight * (p > 0.0) if epsilon is None else C * weight
-            result = learn_factor(
-                gram,
-                p,
-                upper - C * weight if epsilon is None else -upper,
-                upper,
-                weight=weight,
-                eta=multiple * squared_norm(plain.coef[k], weight),
-                relative=False,
-                tau=tau,
-                epsilon=0.0 if epsilon is None else epsilon,
-                warm_start=plain.coef[k],
-                **options,
-            )
+            with np.errstate(over="ignore", invalid="ignore"):  # such machines score badly
+                result = learn_factor(
+                    gram,
+                    p,
+                    upper - C * weight if epsilon is None else -upper,
+                    upper,
+                    weight=weight,
+                    eta=multiple * squared_norm(plain.coef[k], weight),
+                    relative=False,
+                    tau=tau,
+                    epsilon=0.0 if epsilon is None else epsilon,
+                    warm_start=plain.coef[k],
+                    **options,
+                )
             coef[k, j] = result.x
-            intercept[k, j], converged[k, j] = result.kernel_intercept, result.converged
+            intercept[k, j], converged[k, j] = result.neutral_intercept, result.converged
+    coef *= AdaptiveFamily(np.inf, weight, tau).neutral
     return PathResult(coef.reshape(-1, p.size), intercept.ravel(), converged.ravel())

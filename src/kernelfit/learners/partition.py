@@ -26,6 +26,7 @@ from joblib import Parallel, delayed
 from kernelfit.families.adaptive import AdaptiveFamily
 from kernelfit.learners.dank import squared_norm
 from kernelfit.learners.saddle import Gram, SaddleProblem, SaddleResult, follow
+from kernelfit.solvers.block_rounds import sample_is_psd
 from kernelfit.solvers.quartic_dual import solve_quartic_dual
 from kernelfit.solvers.result import FloatArray
 from kernelfit.solvers.svm_dual import solve_svm_dual
@@ -46,22 +47,21 @@ def learn_blocks(
     groups: Indices | None = None,
     epsilon: float = 0.0,
     tol: float = 1e-6,
+    max_iter: int = 1000,
+    assume_psd: bool = False,
     n_jobs: int | None = None,
-    **options: Any,
 ) -> SaddleResult:
     """Solve every block alone and put the solutions side by side.
 
     Parameters
     ----------
-    gram, p, lower, upper, weight, eta, relative, groups, epsilon, tol
+    gram, p, lower, upper, weight, eta, relative, groups, epsilon, tol, max_iter, assume_psd
         As for :func:`kernelfit.learners.dank.learn_factor`. A relative eta refers to the machines
         of the blocks, taken together.
     blocks : ndarray of shape (n,)
         The block of every point.
     n_jobs : int, optional
         Blocks solved at a time, through joblib.
-    **options
-        ``max_iter``, ``assume_psd``.
 
     Returns
     -------
@@ -69,13 +69,19 @@ def learn_blocks(
         Of the whole problem without an intercept, and so are ``gap`` and ``converged``.
     """
     members = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
-    options = {"epsilon": epsilon, "fit_intercept": False, "tol": tol, **options}
+    options: dict[str, Any] = {
+        "epsilon": epsilon,
+        "fit_intercept": False,
+        "tol": tol,
+        "max_iter": max_iter,
+        "assume_psd": assume_psd,
+    }
 
     def run(solve: Any, start: FloatArray | None, *more: Any) -> tuple[FloatArray, list[Any]]:
         def jobs() -> Iterator[Any]:
             for rows in members:
                 yield delayed(solve)(
-                    gram.block(rows),
+                    gram.block(rows, exact=True),
                     p[rows],
                     lower[rows],
                     upper[rows],
@@ -95,11 +101,15 @@ def learn_blocks(
         start, _ = run(solve_svm_dual, None)
         eta *= squared_norm(start, weight, groups)
     beta, results = run(_solve_block, start, eta, weight)
+    if not all(result.objective >= 0.0 or result.n_iter >= max_iter for result in results):
+        # Zero would be better.
+        raise ValueError(f"expected a larger eta, got one of {eta:.1e}, and rounding or overflow")
+    psd = assume_psd or sample_is_psd(gram)  # blocks that are psd do not make the whole so
     problem = SaddleProblem(AdaptiveFamily(eta, weight), gram, p, lower, upper, epsilon, False)
     return follow(
         problem,
         iter([problem.respond(beta)]),
-        certified=all(result.certified for result in results),
+        certified=psd and all(result.certified for result in results),
         tol=tol,
         max_iter=0,
     )

@@ -70,23 +70,23 @@ class SaddleResult(SvmDualResult):
     ----------
     response : Response
         The learned factor.
-    kernel_intercept : float
-        The intercept that suits the kernel K itself, for predictions with it.
+    neutral : float
+        The factor without adaptation, for points not trained on.
+    neutral_intercept : float
+        The intercept that suits the kernel K times that, for predictions with it.
     """
 
     response: Response
-    kernel_intercept: float
+    neutral: float
+    neutral_intercept: float
 
 
-def kernel_intercept(problem: SaddleProblem, kernel_decision: FloatArray) -> float:
-    """Return the intercept that minimises the losses for the decision values of K alone."""
+def neutral_intercept(problem: SaddleProblem, kernel_decision: FloatArray) -> float:
+    """Return the intercept that minimises the losses with the neutral factor, given K beta."""
     if not problem.fit_intercept:
         return 0.0
-    return float(
-        optimal_intercept(
-            kernel_decision - problem.p, problem.lower, problem.upper, problem.epsilon
-        )
-    )
+    g = problem.family.neutral * kernel_decision - problem.p
+    return float(optimal_intercept(g, problem.lower, problem.upper, problem.epsilon))
 
 
 def follow(
@@ -151,7 +151,8 @@ def follow(
         decision=response.decision,
         certified=certified,
         response=response,
-        kernel_intercept=kernel_intercept(problem, problem.gram.exact_decision(response.beta)),
+        neutral=problem.family.neutral,
+        neutral_intercept=neutral_intercept(problem, problem.gram.exact_decision(response.beta)),
     )
 
 

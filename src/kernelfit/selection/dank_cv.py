@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from kernelfit.estimators.adaptive import parse_eta
 from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
 from kernelfit.learners.dank_path import solve_dank_path
 from kernelfit.selection.search import difference
@@ -42,10 +43,17 @@ class _DANKSearch(KernelMachineCV):
         return list(best.values())
 
     def _multiples(self):
-        etas = np.asarray(_MULTIPLES if self.etas is None else self.etas, dtype=np.float64)
-        if etas.ndim != 1 or not etas.size or not np.all(etas > 0):
-            raise ValueError(f"expected etas to be a list of positive numbers, got {self.etas!r}")
-        return etas
+        etas = _MULTIPLES if self.etas is None else self.etas
+        try:
+            multiples = [parse_eta(eta)[0] for eta in etas if np.ndim(eta) == 0]
+        except (TypeError, ValueError):
+            multiples = []
+        if not len(multiples) == len(etas) > 0 or not min(multiples) > 0:
+            raise ValueError(
+                "expected etas to be a list of positive numbers, or of multiples like '0.1*auto', "
+                f"got {self.etas!r}"
+            )
+        return np.array(multiples)
 
     def _fold(self, y, weight, train):
         cost_weight, problems, options, interpret = super()._fold(y, weight, train)
@@ -61,10 +69,11 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
         (\hat\gamma, \hat C, \hat\eta) = \arg\max_{\gamma, C, \eta}\;
         \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C, \eta)
 
-    The grid contains the plain machine. The others are chosen only where the best of them scores
-    better by more than two standard errors of the difference over the folds. New points are
-    predicted with the factor 1, in the folds and afterwards. Distances are computed once, and every
-    machine starts from the plain one of its C, which starts from that of the C before.
+    The grid contains the plain machine if `etas` contains infinity, as by default. The others are
+    then chosen only where the best of them scores better by more than two standard errors of the
+    difference over the folds. New points are predicted with the neutral factor, in the folds and
+    afterwards. Distances are computed once, and every machine starts from the plain one of its C,
+    which starts from that of the C before.
 
     Parameters
     ----------
@@ -74,20 +83,25 @@ class DANKClassifierCV(_DANKSearch, KernelSVCCV):
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
     etas : array-like, default=None
-        Values of eta to try, as multiples of the squared norm of the plain machine's coefficients;
-        infinity is the plain machine, with tau > 0 that of a somewhat smaller kernel (see
-        `DANKClassifier`). None means infinity, 1 and 0.1.
+        Values of eta to try, as multiples of the squared norm of the plain machine's coefficients,
+        numbers or, as in `best_params_`, strings like "0.1*auto"; infinity is the plain machine,
+        with tau > 0 that of a somewhat smaller kernel (see `DANKClassifier`). None means infinity,
+        1 and 0.1.
     tau : float, default=0.0
         Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
     n_average : int, default=1
-        Largest number of machines whose decision values are averaged: the best one, and those
-        whose scores fall short of its by no more than one standard error of the difference over
-        the folds. Where the folds cannot tell machines apart, their mean predicts better than the
-        first of them more often than not.
+        Largest number of machines whose decision values are averaged: the best one, and those whose
+        scores fall short of its by no more than one standard error of the difference over the
+        folds; with a single split, those whose scores equal its. The plain machines alone are
+        averaged unless one with a factor is clearly better, as above; machines that differ in eta
+        alone count once, with the best eta. With several classes the decision values of the binary
+        problems are averaged. Where the folds cannot tell machines apart, their mean predicts
+        better than the first of them more often than not.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, stratified.
     scoring : str or callable, default=None
-        A scorer of scikit-learn; None means accuracy. Sample weights count in either.
+        A scorer of scikit-learn that needs no more than `predict` and `decision_function`; None
+        means accuracy. Sample weights count in either.
     kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
         The kernel. With "linear", "precomputed" or a callable only C is chosen.
     degree : int, default=3
@@ -238,10 +252,11 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         (\hat\gamma, \hat C, \hat\eta) = \arg\max_{\gamma, C, \eta}\;
         \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C, \eta)
 
-    The grid contains the plain machine. The others are chosen only where the best of them scores
-    better by more than two standard errors of the difference over the folds. New points are
-    predicted with the factor 1, in the folds and afterwards. Distances are computed once, and every
-    machine starts from the plain one of its C, which starts from that of the C before.
+    The grid contains the plain machine if `etas` contains infinity, as by default. The others are
+    then chosen only where the best of them scores better by more than two standard errors of the
+    difference over the folds. New points are predicted with the neutral factor, in the folds and
+    afterwards. Distances are computed once, and every machine starts from the plain one of its C,
+    which starts from that of the C before.
 
     Parameters
     ----------
@@ -251,18 +266,21 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
     etas : array-like, default=None
-        Values of eta to try, as multiples of the squared norm of the plain machine's coefficients;
-        infinity is the plain machine, with tau > 0 that of a somewhat smaller kernel (see
-        `DANKRegressor`). None means infinity, 1 and 0.1.
+        Values of eta to try, as multiples of the squared norm of the plain machine's coefficients,
+        numbers or, as in `best_params_`, strings like "0.1*auto"; infinity is the plain machine,
+        with tau > 0 that of a somewhat smaller kernel (see `DANKRegressor`). None means infinity, 1
+        and 0.1.
     tau : float, default=0.0
         Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
     n_average : int, default=1
-        Largest number of machines whose decision values are averaged: the best one, and those
-        whose scores fall short of its by no more than one standard error of the difference over
-        the folds. Where the folds cannot tell machines apart, their mean predicts better than the
-        first of them more often than not.
+        Largest number of machines whose decision values are averaged: the best one, and those whose
+        scores fall short of its by no more than one standard error of the difference over the
+        folds; with a single split, those whose scores equal its. The plain machines alone are
+        averaged unless one with a factor is clearly better, as above; machines that differ in eta
+        alone count once, with the best eta. Where the folds cannot tell machines apart, their mean
+        predicts better than the first of them more often than not.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, not shuffled.
     scoring : str or callable, default=None

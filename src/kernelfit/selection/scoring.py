@@ -21,7 +21,8 @@ class FoldScorer:
     def __init__(self, search, X, y, weight, weighted):
         self.X, self.y, self.weight, self.weighted = X, y, weight, weighted
         self.classify = is_classifier(search)
-        self.scorer = None
+        self._given = "predict and decision_function" if self.classify else "predict"
+        self.scoring, self.scorer = search.scoring, None
         if search.scoring is not None:
             self.scorer = check_scoring(search, scoring=search.scoring)
 
@@ -34,7 +35,12 @@ class FoldScorer:
         if self.scorer is not None:
             options = {"sample_weight": weight} if self.weighted else {}
             X = self.X[test]
-            return np.array([self.scorer(replay, X, y, **options) for replay in replays()])
+            try:
+                return np.array([self.scorer(replay, X, y, **options) for replay in replays()])
+            except AttributeError as error:  # names what the scorer looked for
+                raise ValueError(
+                    f"expected scoring that needs {self._given} alone, got {self.scoring!r}"
+                ) from error
         if self.classify:
             return weight @ (predictions == y[:, None]) / weight.sum()
         residual = weight @ (predictions - y[:, None]) ** 2

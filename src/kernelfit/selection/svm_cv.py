@@ -7,6 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.estimators.svm import KernelSVC, KernelSVR
 from kernelfit.kernels.standard import Linear, kernel_from_name
@@ -58,9 +59,15 @@ class KernelMachineCV(KernelSearch):
         tags.input_tags.sparse = machine.input_tags.sparse
         return tags
 
+    def _mean_values(self, X):
+        check_is_fitted(self)
+        self.best_estimator_._check_test_data(X, owner=self)  # complains in the search's name
+        return super()._mean_values(X)
+
     def _search(self, X, y, weight, splits, scorer):
         kernels, gammas = self._kernels()
         Cs = positive(_POWERS if self.Cs is None else self.Cs, "Cs")
+        etas = self._etas()
         order = np.argsort(Cs, kind="stable")
         data = self._geometry(X, kernels[0]), kernels, Cs[order], y, weight, scorer
         if self.verbose:
@@ -69,7 +76,7 @@ class KernelMachineCV(KernelSearch):
             delayed(self._score_fold)(k + 1, len(splits), train, test, *data)
             for k, (train, test) in enumerate(splits)
         )
-        table = tabulate(folds, gammas, Cs, order, self._etas())
+        table = tabulate(folds, gammas, Cs, order, etas)
         return table, sum(fold.n_unconverged for fold in folds)
 
     def _score_fold(self, number, n_splits, train, test, geometry, kernels, Cs, y, weight, scorer):
@@ -150,10 +157,11 @@ class KernelSVCCV(ClassifierMixin, KernelMachineCV):
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
     n_average : int, default=1
-        Largest number of machines whose decision values are averaged: the best one, and those
-        whose scores fall short of its by no more than one standard error of the difference over
-        the folds. Where the folds cannot tell machines apart, their mean predicts better than the
-        first of them more often than not.
+        Largest number of machines whose decision values are averaged: the best one, and those whose
+        scores fall short of its by no more than one standard error of the difference over the
+        folds; with a single split, those whose scores equal its. With several classes the decision
+        values of the binary problems are averaged. Where the folds cannot tell machines apart,
+        their mean predicts better than the first of them more often than not.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, stratified.
     scoring : str or callable, default=None
@@ -354,10 +362,10 @@ class KernelSVRCV(RegressorMixin, KernelMachineCV):
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
     n_average : int, default=1
-        Largest number of machines whose decision values are averaged: the best one, and those
-        whose scores fall short of its by no more than one standard error of the difference over
-        the folds. Where the folds cannot tell machines apart, their mean predicts better than the
-        first of them more often than not.
+        Largest number of machines whose decision values are averaged: the best one, and those whose
+        scores fall short of its by no more than one standard error of the difference over the
+        folds; with a single split, those whose scores equal its. Where the folds cannot tell
+        machines apart, their mean predicts better than the first of them more often than not.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, not shuffled.
     scoring : str or callable, default=None

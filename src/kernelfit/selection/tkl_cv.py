@@ -124,10 +124,11 @@ class TKLClassifierCV(ClassifierMixin, _TKLSearch):
     deltas : array-like, default=None
         Values of delta to try; None means 0.1, 0.5, 2.
     n_average : int, default=1
-        Largest number of machines whose decision values are averaged: the best one, and those
-        whose scores fall short of its by no more than one standard error of the difference over
-        the folds. Where the folds cannot tell machines apart, their mean predicts better than the
-        first of them more often than not.
+        Largest number of machines whose decision values are averaged: the best one, and those whose
+        scores fall short of its by no more than one standard error of the difference over the
+        folds; with a single split, those whose scores equal its. With several classes the decision
+        values of the binary problems are averaged. Where the folds cannot tell machines apart,
+        their mean predicts better than the first of them more often than not.
     cv : int, splitter or iterable of (train, test), default=2
         The folds, as in scikit-learn.
     scoring : str or callable, default=None
@@ -292,10 +293,10 @@ class TKLRegressorCV(RegressorMixin, _TKLSearch):
     epsilons : array-like, default=None
         Values of epsilon to try; None means 0.1.
     n_average : int, default=1
-        Largest number of machines whose decision values are averaged: the best one, and those
-        whose scores fall short of its by no more than one standard error of the difference over
-        the folds. Where the folds cannot tell machines apart, their mean predicts better than the
-        first of them more often than not.
+        Largest number of machines whose decision values are averaged: the best one, and those whose
+        scores fall short of its by no more than one standard error of the difference over the
+        folds; with a single split, those whose scores equal its. Where the folds cannot tell
+        machines apart, their mean predicts better than the first of them more often than not.
     cv : int, splitter or iterable of (train, test), default=2
         The folds, as in scikit-learn.
     scoring : str or callable, default=None

@@ -9,11 +9,12 @@ bounded size. Both have ``n``, ``dtype`` and
 ``block(idx)``                        K[idx][:, idx], a C-contiguous float64 copy
 ``accumulate(idx, coef, out)``        out += K[idx].T @ coef, in float64 and without copies
 ``parts(idx)``                        yields (positions, source, places): K[idx[positions]] is
-                                      source[places]; exact values, past any such cache, if asked
+                                      source[places]
 ``exact_decision(beta)``              K @ beta in float64, past any cache in lower precision
 ====================================  ===========================================================
 
-where `idx` is an integer array without repeated entries.
+where `idx` is an integer array without repeated entries. Blocks and parts are exact, computed in
+float64 past any cache in lower precision, if asked: ``exact=True``.
 """
 
 from collections.abc import Callable, Iterator
@@ -65,7 +66,7 @@ class DenseGram:
         """Return a copy of K[idx]."""
         return self.matrix[idx]
 
-    def block(self, idx: Array) -> Array:
+    def block(self, idx: Array, exact: bool = False) -> Array:
         """Return K[idx][:, idx] as a C-contiguous float64 array."""
         out = np.empty((len(idx), len(idx)))
         _gather(self.matrix, idx, idx, out)
@@ -102,7 +103,9 @@ class RowGram:
     compute_block : callable, default=None
         ``compute_block(idx) -> K[idx][:, idx]``; read from whole rows when None.
     exact_rows : callable, default=None
-        Like `compute_rows` but in float64, for `exact_decision`; `compute_rows` when None.
+        Like `compute_rows` but in float64, for exact values; `compute_rows` when None.
+    exact_block : callable, default=None
+        Like `compute_block` but in float64; read from whole exact rows when None.
     """
 
     matrix = None  # never in memory
@@ -116,6 +119,7 @@ class RowGram:
         *,
         compute_block: RowFunction | None = None,
         exact_rows: RowFunction | None = None,
+        exact_block: RowFunction | None = None,
     ) -> None:
         self.n = len(diagonal)
         self.dtype: np.dtype[Any] = np.dtype(dtype)
@@ -123,6 +127,7 @@ class RowGram:
         self._compute_rows = compute_rows
         self._compute_block = compute_block
         self._exact_rows = compute_rows if exact_rows is None else exact_rows
+        self._exact_block = exact_block
         self._step = max(1, _MAX_TEMPORARY // (8 * self.n))
 
         n_slots = int(cache_bytes // (self.dtype.itemsize * self.n))
@@ -148,6 +153,7 @@ class RowGram:
             dtype,
             compute_block=source.block,
             exact_rows=exact.rows,
+            exact_block=exact.block,
         )
 
     def diagonal(self) -> Array:
@@ -161,12 +167,13 @@ class RowGram:
             out[positions] = source[places]
         return out
 
-    def block(self, idx: Array) -> Array:
-        """Return K[idx][:, idx] as a C-contiguous float64 array."""
-        if self._compute_block is not None:
-            return np.ascontiguousarray(self._compute_block(idx), dtype=np.float64)
+    def block(self, idx: Array, exact: bool = False) -> Array:
+        """Return K[idx][:, idx] as a C-contiguous float64 array; exact as in `parts`."""
+        compute = self._exact_block if exact else self._compute_block
+        if compute is not None:
+            return np.ascontiguousarray(compute(idx), dtype=np.float64)
         out = np.empty((len(idx), len(idx)))
-        for positions, source, places in self._visit(idx):
+        for positions, source, places in self.parts(idx, exact):
             part = np.empty((len(positions), len(idx)))
             _gather(source, places, idx, part)
             out[positions] = part

@@ -7,7 +7,10 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine, make_friedman1, make_moons
 from sklearn.exceptions import ConvergenceWarning
@@ -239,6 +242,67 @@ def test_rounding_far_above_the_objective_ends_the_training(solver):
         model = TKLClassifier(C=1e13, max_iter=300, solver=solver).fit(X, y)
     assert model.n_iter_ < 100 and not model.converged_
     assert model.dual_gap_ > 1e-6 * model.objective_
+
+
+UNINFORMATIVE = [
+    (TKLClassifier(C=100.0, delta=0.1), [[0], [1]] * 4, [0, 0, 1, 1] * 2),
+    (
+        TKLClassifier(C=0.1, basis="xz", degree=2, delta=0.1),
+        [[0, 1], [0, 1], [0, 0], [0, 0], [0, 1], [1, 1]],
+        [1, 0, 1, 0, 1, 1],
+    ),
+    (
+        TKLClassifier(C=0.1, basis="xz", degree=2, delta=0.0, normalize=False),
+        [[0, 1], [1, 1], [0, 0], [0, 0]],
+        [1, 1, 0, 1],
+    ),
+    (
+        TKLRegressor(C=1.0, degree=2, delta=2.0, epsilon=0.0, fit_intercept=False),
+        [[0], [1], [1], [1], [0], [1], [0], [0], [1], [1], [0]],
+        [-1, 1, 0, -2, 0, 2, 2, 1, 1, -1, 0],
+    ),
+]
+
+
+@pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "apd", "hybrid"])
+@pytest.mark.parametrize("model, X, y", UNINFORMATIVE)
+def test_labels_that_say_nothing_about_the_kernel(model, X, y, solver):
+    """Equal rows of balanced targets: D vanishes and its eigenvalues are rounding errors."""
+    model = clone(model).set_params(solver=solver).fit(X, y)
+    assert model.converged_ and model.dual_gap_ <= 1e-12 * model.objective_
+    P = model.P_
+    assert_allclose(np.trace(P), len(P), rtol=1e-12)
+    assert np.linalg.eigvalsh(P)[0] >= -1e-12 * len(P)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1))
+def test_small_integer_data(seed):
+    """Repeated rows, ties and few values: a valid P and a finite gap, whatever the solver."""
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(2, 25), rng.integers(1, 4)
+    X = np.repeat(rng.integers(0, 3, (m, n)), rng.integers(1, 3), axis=0)
+    y = rng.integers(-1, 2, len(X)) if rng.random() < 0.5 else np.arange(len(X)) % 2
+    params = {
+        "C": 10.0 ** rng.integers(-2, 4),
+        "degree": int(rng.integers(0, 3)),
+        "basis": str(rng.choice(["x", "xz"])),
+        "delta": float(rng.choice([0.0, 0.1, 0.5, 2.0])),
+        "solver": str(rng.choice(["auto", "frank_wolfe", "apd", "hybrid"])),
+        "fit_intercept": bool(rng.integers(2)),
+        "tol": 0.01,
+    }
+    models = [TKLRegressor(epsilon=float(rng.choice([0.0, 0.1])), **params)]
+    if len(set(y)) > 1:
+        models += [TKLClassifier(kernel_sharing=s, **params) for s in ("separate", "joint")]
+    for model in models:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # of Frank-Wolfe steps
+            model.fit(X, y)
+        P = np.atleast_3d(model.P_.T).T
+        assert np.isfinite(model.dual_gap_).all() and np.min(model.dual_gap_) >= 0
+        assert_allclose(np.trace(P, axis1=1, axis2=2), P.shape[1], rtol=1e-12)
+        assert np.linalg.eigvalsh(P).min() >= -1e-12 * P.shape[1]
 
 
 def test_user_feature_map():

@@ -28,6 +28,7 @@ from kernelfit import (
     TKLRegressor,
     TKLRegressorCV,
 )
+from kernelfit.families.features import Monomials
 
 
 def moons(n=120):
@@ -177,7 +178,9 @@ def test_one_feature_few_rows_and_far_points():
         (TKLClassifier(C=0.0), "'C' parameter"),
         (TKLRegressor(epsilon=-1.0), "epsilon"),
         (TKLRegressor(delta=1e200, normalize=False), "expected a kernel scale between 0 and inf"),
+        (TKLRegressor(basis="xz", delta=1e200), "expected delta <= 1e\\+30 for basis='xz', got 1e"),
         (GPKClassifier(feature_map=object()), "feature_map"),
+        (GPKClassifier(feature_map=Monomials), r"an object like Monomials\(\), got the class Mono"),
         (TKLClassifierCV(deltas=[-1.0]), "expected deltas to be a list of numbers >= 0"),
         (TKLRegressorCV(epsilons=[]), "expected epsilons to be a list of numbers >= 0"),
         (TKLRegressorCV(Cs=[0.0]), "expected Cs to be a list of positive numbers"),
@@ -238,10 +241,36 @@ def test_rounding_ends_the_training_and_is_reported(solver):
 def test_rounding_far_above_the_objective_ends_the_training(solver):
     """With a huge C rounding errors of the residuals alone exceed the tolerance."""
     X, y = moons(60)
-    with pytest.warns(ConvergenceWarning, match="rounding prevents more"):
+    with pytest.warns(ConvergenceWarning, match="rounding prevents more, lower C or raise tol"):
         model = TKLClassifier(C=1e13, max_iter=300, solver=solver).fit(X, y)
     assert model.n_iter_ < 100 and not model.converged_
     assert model.dual_gap_ > 1e-6 * model.objective_
+
+
+def test_advice_at_scales_far_off():
+    X = np.random.default_rng(0).uniform(size=(20, 100))
+    y = X[:, 0]
+    advice = "rounding prevents more, use normalize=True, lower C or raise tol"
+    with pytest.warns(ConvergenceWarning, match=advice):
+        TKLClassifier(normalize=False).fit(X, y > 0.5)
+    with pytest.warns(ConvergenceWarning, match="lower C or raise max_iter=3 or tol"):
+        TKLRegressor(C=1e20, max_iter=3).fit(X, y)
+
+
+def test_numbers_whose_products_overflow():
+    X, y = moons(20)
+    with pytest.raises(ValueError, match=r"expected targets up to 1e\+150, got 1e\+300"):
+        TKLRegressor().fit(X, 1e300 * y)
+    for model in (TKLRegressor(), TKLClassifier(), TKLClassifier(class_weight="balanced")):
+        for size in (1e300, 1e308):
+            with pytest.raises(
+                ValueError, match=r"expected sample weights, and prod.* up to 1e\+150"
+            ):
+                model.fit(X, y, sample_weight=np.full(20, size))
+    with pytest.raises(ValueError, match=r"up to 1e\+150, got 1e\+200"):
+        TKLClassifier(C=1e200).fit(X, y)
+    large = TKLRegressor().fit(X, 1e140 * y)
+    assert large.converged_ and np.isfinite(large.predict(X)).all()
 
 
 UNINFORMATIVE = [
@@ -347,6 +376,8 @@ class Wrong:
         (Wrong(lambda X: X[:, 0]), r"got float64 of shape \(20,\)"),
         (Wrong(lambda X: np.full((len(X), 3), "a")), "got <U1 of shape"),
         (Wrong(lambda X: np.full((len(X), 3), np.nan)), "finite numbers, got nan or infinity"),
+        (Wrong(lambda X: np.zeros((len(X), 3))), "got zeros, or numbers too small to be squared"),
+        (Wrong(lambda X: np.full((len(X), 3), 1e200)), "got numbers too large to be squared"),
         (Wrong(lambda X: X, size=2.5), r"size\(2\) to be a positive integer, got 2.5"),
     ],
 )
@@ -354,6 +385,17 @@ def test_wrong_feature_maps(feature_map, message):
     X, y = moons(20)
     with pytest.raises(ValueError, match=message):
         GPKClassifier(feature_map=feature_map).fit(X, y)
+
+
+def test_feature_maps_may_change_their_argument():
+    def doubled(X):
+        X *= 2.0
+        return np.column_stack([X, X[:, 0] * X[:, 1]])
+
+    X, y = moons(20)
+    model = GPKClassifier(feature_map=Wrong(doubled)).fit(X, y)
+    pure = GPKClassifier(feature_map=Wrong(lambda X: doubled(X.copy()))).fit(X, y)
+    assert_array_equal(model.decision_function(X), pure.decision_function(X))
 
 
 def test_many_features_need_no_square_matrix():
@@ -379,13 +421,19 @@ def test_a_basis_that_is_too_large_is_announced_or_refused():
     X = np.random.default_rng(0).uniform(size=(40, 100))
     y = X[:, 0] > 0.5
     for model, message in (
-        (TKLClassifier(degree=30), r"got n_P = \d+ functions.* GiB: lower the degree"),
+        (
+            TKLClassifier(degree=30),
+            r"got n_P = \d+ functions.* GiB: lower the degree or use fewer feat",
+        ),
         (TKLClassifier(basis="xz", degree=2), "n_P = 40602 .* use basis='x'"),
         (GPKClassifier(degree=12), "n_P = \\d+ .* lower the degree"),
         (GPKClassifier(degree=3, solver="apd"), "lower the degree, or solver='auto'"),
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(X, y)
+    # The warning, an error here, comes before the features are computed.
+    with pytest.raises(UserWarning, match="GPKClassifier will take long over n_P = 1373701 func"):
+        GPKClassifier(degree=200).fit(X[:, :3], y)
     with pytest.warns(UserWarning, match="TKLClassifier will take long over n_P = 2162 functions"):
         TKLClassifier(degree=2, tol=0.5).fit(X[:, :45], y)
 
@@ -410,6 +458,10 @@ def test_learned_kernel_wants_the_features_of_training(make):
             kernel(wrong)
         with pytest.raises(ValueError, match="expected points of 2 features"):
             kernel(X, wrong)
+    for value in (np.nan, np.inf):
+        for points in ((np.full((1, 2), value),), (X, np.full((1, 2), value))):
+            with pytest.raises(ValueError, match="expected points of finite numbers, got nan or"):
+                kernel(*points)
 
 
 def test_polynomial_regression():

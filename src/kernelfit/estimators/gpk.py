@@ -23,9 +23,21 @@ class _Features:
         advice = "lower the degree" if self.feature_map is None else "use fewer features"
         return f"{advice}, or solver='auto'" if self.solver in ("apd", "hybrid") else advice
 
+    def _scale_complaint(self, scale):
+        got = "zeros, or numbers too small" if scale > 0.0 else "numbers too large"
+        return (
+            "expected feature_map.features(X) to return numbers of moderate size, "
+            f"got {got} to be squared"
+        )
+
     def _make_basis(self, n_features):
         if self.feature_map is None:
             return FeatureBasis(n_features, Monomials(int(self.degree)))
+        if isinstance(self.feature_map, type):
+            name = self.feature_map.__name__
+            raise ValueError(
+                f"expected feature_map to be an object like {name}(), got the class {name}"
+            )
         size = self.feature_map.size(n_features)
         if not isinstance(size, Integral) or size < 1:
             raise ValueError(

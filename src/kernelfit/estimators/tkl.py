@@ -12,6 +12,7 @@ _TESSELLATED = {
     "basis": [StrOptions({"x", "xz"})],
     "delta": [Interval(Real, 0, None, closed="left")],
 }
+_MAX_DELTA = 1e30  # powers of z up to the fourth, squared, are finite
 
 
 class _Tessellated:
@@ -20,11 +21,22 @@ class _Tessellated:
     degree: int
     basis: str
     delta: float
-    _smaller = "lower the degree or use basis='x'"
+    normalize: bool
+
+    @property
+    def _smaller(self):
+        other = "basis='x'" if self.basis == "xz" else "fewer features"
+        return f"lower the degree or use {other}"
+
+    def _scale_complaint(self, scale):
+        remedy = "lower delta" if self.normalize else "use normalize=True"
+        return f"expected a kernel scale between 0 and infinity, got {scale}: {remedy}"
 
     def _make_basis(self, n_features):
         if self.basis == "xz" and self.degree > 2:
             raise ValueError(f"expected degree <= 2 for basis='xz', got {self.degree}")
+        if self.basis == "xz" and self.delta > _MAX_DELTA:
+            raise ValueError(f"expected delta <= {_MAX_DELTA:g} for basis='xz', got {self.delta}")
         return TessellatedBasis(n_features, int(self.degree), float(self.delta), self.basis)
 
 

@@ -308,7 +308,7 @@ def initial_pair(
 def factor(values: Array, vectors: Array) -> FloatArray:
     """Return U with U U' proportional to a matrix of given eigenpairs, and of trace n.
 
-    Eigenvalues that are zero up to rounding are left out. Of a matrix that vanishes, all of them are
+    Eigenvalues that are zero up to rounding are left out. Of a matrix that vanishes, all are
     rounding errors of either sign: the positive ones give a valid U.
 
     Parameters

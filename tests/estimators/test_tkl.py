@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_iris, load_wine, make_friedman1, make_moons
+from sklearn.datasets import load_wine, make_friedman1, make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import SVC, SVR
 
@@ -24,9 +23,7 @@ from kernelfit import (
     GPKRegressor,
     KernelSVC,
     TKLClassifier,
-    TKLClassifierCV,
     TKLRegressor,
-    TKLRegressorCV,
 )
 from kernelfit.families.features import Monomials
 
@@ -181,9 +178,6 @@ def test_one_feature_few_rows_and_far_points():
         (TKLRegressor(basis="xz", delta=1e200), "expected delta <= 1e\\+30 for basis='xz', got 1e"),
         (GPKClassifier(feature_map=object()), "feature_map"),
         (GPKClassifier(feature_map=Monomials), r"an object like Monomials\(\), got the class Mono"),
-        (TKLClassifierCV(deltas=[-1.0]), "expected deltas to be a list of numbers >= 0"),
-        (TKLRegressorCV(epsilons=[]), "expected epsilons to be a list of numbers >= 0"),
-        (TKLRegressorCV(Cs=[0.0]), "expected Cs to be a list of positive numbers"),
     ],
 )
 def test_bad_parameters(model, message):
@@ -475,55 +469,3 @@ def test_probabilities_by_calibration():
     model = CalibratedClassifierCV(TKLClassifier(), cv=3).fit(X, y)
     assert model.predict_proba(X).shape == (len(y), 2)
     assert model.score(X, y) > 0.85
-
-
-def test_search_scores_are_those_of_grid_search():
-    X, y = load_iris(return_X_y=True)
-    folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    grid = {"C": [0.1, 10.0], "delta": [0.1, 1.0]}
-    search = TKLClassifierCV(Cs=[10.0, 0.1], deltas=[0.1, 1.0], cv=folds, search_tol=1e-6).fit(X, y)
-    reference = GridSearchCV(TKLClassifier(tol=1e-6), grid, cv=folds).fit(X, y)
-    expected = {
-        tuple(sorted(params.items())): score
-        for params, score in zip(
-            reference.cv_results_["params"], reference.cv_results_["mean_test_score"], strict=True
-        )
-    }
-    for params, score in zip(
-        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
-    ):
-        assert_allclose(score, expected[tuple(sorted(params.items()))], atol=0.007)
-    best = search.best_params_
-    direct = TKLClassifier(**best).fit(X, y)
-    assert_array_equal(search.decision_function(X), direct.decision_function(X))
-
-
-@pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "apd", "hybrid"])
-def test_search_on_constant_features(solver):
-    """The kernel is constant and D zero; every C must be trained for all that."""
-    X, y = np.ones((41, 2)), np.arange(41) % 3 == 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        search = TKLClassifierCV(solver=solver).fit(X, y)
-    assert_allclose(search.best_score_, np.mean(~y), atol=0.02)
-    first, second = TKLClassifier(0.1, solver=solver), TKLClassifier(10.0, solver=solver)
-    second._fit(X, y, np.ones(41), first._fit(X, y, np.ones(41)))
-    assert second.converged_
-    assert_allclose(second.objective_, TKLClassifier(10.0).fit(X, y).objective_, rtol=1e-6)
-
-
-def test_regression_search_and_scoring():
-    X, y = friedman()
-    options = {"Cs": [1.0, 100.0], "deltas": [0.5], "epsilons": [0.0, 0.5], "cv": KFold(3)}
-    search = TKLRegressorCV(**options, search_tol=1e-5).fit(X, y)
-    reference = GridSearchCV(
-        TKLRegressor(tol=1e-5), {"C": [1.0, 100.0], "delta": [0.5], "epsilon": [0.0, 0.5]},
-        cv=KFold(3),
-    ).fit(X, y)  # fmt: skip
-    assert_allclose(search.best_score_, reference.best_score_, atol=2e-3)
-    assert search.best_params_ == reference.best_params_
-    assert_allclose(search.predict(X), reference.predict(X), atol=0.05 * y.std())
-    scored = TKLRegressorCV(**options, scoring="neg_mean_absolute_error").fit(X, y)
-    assert scored.best_score_ < 0
-    with pytest.warns(ConvergenceWarning, match="solutions in the search"):
-        TKLRegressorCV(**options, search_tol=1e-12, tol=0.5, max_iter=5).fit(X, y)

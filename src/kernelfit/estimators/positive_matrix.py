@@ -24,7 +24,7 @@ from kernelfit.learners.positive_matrix import SOLVERS, KernelMachines, learn_ke
 from kernelfit.learners.svm import decompose
 from kernelfit.utils.progress import announce_compilation, show_progress
 from kernelfit.utils.threads import threads_for
-from kernelfit.utils.validation import check_weights
+from kernelfit.utils.validation import check_targets, check_weights
 
 _CHUNK_BYTES = 2**26  # of kernel values computed at a time in prediction
 _MAX_WORK_BYTES = 2**34  # that a basis may need besides the kernel matrix
@@ -87,7 +87,8 @@ class BasePositiveMatrixMachine(BaseEstimator):
     def _check_training_data(self, X, y, owner=None):
         """Return checked data. Names of features are stored in, and errors name, the owner."""
         owner = self if owner is None else owner
-        return validate_data(owner, X, y, dtype=np.float64, y_numeric=is_regressor(self))
+        X, y = validate_data(owner, X, y, dtype=np.float64)
+        return X, check_targets(y) if is_regressor(self) else y
 
     def _fit(self, X, y, weight, start=None):
         """Learn the kernels and set the fitted attributes; return where to start the next fit."""
@@ -305,7 +306,6 @@ class PositiveMatrixRegressor(RegressorMixin, BasePositiveMatrixMachine):
         return self.epsilon
 
     def _tasks(self, y, weight):
-        y = np.asarray(y, dtype=np.float64)
         largest = np.max(np.abs(y))
         if largest > _MAX_NUMBER:
             raise ValueError(f"expected targets up to {_MAX_NUMBER:g}, got {largest:.3g}")

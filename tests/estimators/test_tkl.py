@@ -7,11 +7,13 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_iris, load_wine, make_friedman1, make_moons
+from sklearn.datasets import load_wine, make_friedman1, make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import SVC, SVR
 
@@ -21,10 +23,9 @@ from kernelfit import (
     GPKRegressor,
     KernelSVC,
     TKLClassifier,
-    TKLClassifierCV,
     TKLRegressor,
-    TKLRegressorCV,
 )
+from kernelfit.families.features import Monomials
 
 
 def moons(n=120):
@@ -174,10 +175,9 @@ def test_one_feature_few_rows_and_far_points():
         (TKLClassifier(C=0.0), "'C' parameter"),
         (TKLRegressor(epsilon=-1.0), "epsilon"),
         (TKLRegressor(delta=1e200, normalize=False), "expected a kernel scale between 0 and inf"),
+        (TKLRegressor(basis="xz", delta=1e200), "expected delta <= 1e\\+30 for basis='xz', got 1e"),
         (GPKClassifier(feature_map=object()), "feature_map"),
-        (TKLClassifierCV(deltas=[-1.0]), "expected deltas to be a list of numbers >= 0"),
-        (TKLRegressorCV(epsilons=[]), "expected epsilons to be a list of numbers >= 0"),
-        (TKLRegressorCV(Cs=[0.0]), "expected Cs to be a list of positive numbers"),
+        (GPKClassifier(feature_map=Monomials), r"an object like Monomials\(\), got the class Mono"),
     ],
 )
 def test_bad_parameters(model, message):
@@ -235,10 +235,97 @@ def test_rounding_ends_the_training_and_is_reported(solver):
 def test_rounding_far_above_the_objective_ends_the_training(solver):
     """With a huge C rounding errors of the residuals alone exceed the tolerance."""
     X, y = moons(60)
-    with pytest.warns(ConvergenceWarning, match="rounding prevents more"):
+    with pytest.warns(ConvergenceWarning, match="rounding prevents more, lower C or raise tol"):
         model = TKLClassifier(C=1e13, max_iter=300, solver=solver).fit(X, y)
     assert model.n_iter_ < 100 and not model.converged_
     assert model.dual_gap_ > 1e-6 * model.objective_
+
+
+def test_advice_at_scales_far_off():
+    X = np.random.default_rng(0).uniform(size=(20, 100))
+    y = X[:, 0]
+    advice = "rounding prevents more, use normalize=True, lower C or raise tol"
+    with pytest.warns(ConvergenceWarning, match=advice):
+        TKLClassifier(normalize=False).fit(X, y > 0.5)
+    with pytest.warns(ConvergenceWarning, match="lower C or raise max_iter=3 or tol"):
+        TKLRegressor(C=1e20, max_iter=3).fit(X, y)
+
+
+def test_numbers_whose_products_overflow():
+    X, y = moons(20)
+    with pytest.raises(ValueError, match=r"expected targets up to 1e\+150, got 1e\+300"):
+        TKLRegressor().fit(X, 1e300 * y)
+    for model in (TKLRegressor(), TKLClassifier(), TKLClassifier(class_weight="balanced")):
+        for size in (1e300, 1e308):
+            with pytest.raises(
+                ValueError, match=r"expected sample weights, and prod.* up to 1e\+150"
+            ):
+                model.fit(X, y, sample_weight=np.full(20, size))
+    with pytest.raises(ValueError, match=r"up to 1e\+150, got 1e\+200"):
+        TKLClassifier(C=1e200).fit(X, y)
+    large = TKLRegressor().fit(X, 1e140 * y)
+    assert large.converged_ and np.isfinite(large.predict(X)).all()
+
+
+UNINFORMATIVE = [
+    (TKLClassifier(C=100.0, delta=0.1), [[0], [1]] * 4, [0, 0, 1, 1] * 2),
+    (
+        TKLClassifier(C=0.1, basis="xz", degree=2, delta=0.1),
+        [[0, 1], [0, 1], [0, 0], [0, 0], [0, 1], [1, 1]],
+        [1, 0, 1, 0, 1, 1],
+    ),
+    (
+        TKLClassifier(C=0.1, basis="xz", degree=2, delta=0.0, normalize=False),
+        [[0, 1], [1, 1], [0, 0], [0, 0]],
+        [1, 1, 0, 1],
+    ),
+    (
+        TKLRegressor(C=1.0, degree=2, delta=2.0, epsilon=0.0, fit_intercept=False),
+        [[0], [1], [1], [1], [0], [1], [0], [0], [1], [1], [0]],
+        [-1, 1, 0, -2, 0, 2, 2, 1, 1, -1, 0],
+    ),
+]
+
+
+@pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "apd", "hybrid"])
+@pytest.mark.parametrize("model, X, y", UNINFORMATIVE)
+def test_labels_that_say_nothing_about_the_kernel(model, X, y, solver):
+    """Equal rows of balanced targets: D vanishes and its eigenvalues are rounding errors."""
+    model = clone(model).set_params(solver=solver).fit(X, y)
+    assert model.converged_ and model.dual_gap_ <= 1e-12 * model.objective_
+    P = model.P_
+    assert_allclose(np.trace(P), len(P), rtol=1e-12)
+    assert np.linalg.eigvalsh(P)[0] >= -1e-12 * len(P)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1))
+def test_small_integer_data(seed):
+    """Repeated rows, ties and few values: a valid P and a finite gap, whatever the solver."""
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(2, 25), rng.integers(1, 4)
+    X = np.repeat(rng.integers(0, 3, (m, n)), rng.integers(1, 3), axis=0)
+    y = rng.integers(-1, 2, len(X)) if rng.random() < 0.5 else np.arange(len(X)) % 2
+    params = {
+        "C": 10.0 ** rng.integers(-2, 4),
+        "degree": int(rng.integers(0, 3)),
+        "basis": str(rng.choice(["x", "xz"])),
+        "delta": float(rng.choice([0.0, 0.1, 0.5, 2.0])),
+        "solver": str(rng.choice(["auto", "frank_wolfe", "apd", "hybrid"])),
+        "fit_intercept": bool(rng.integers(2)),
+        "tol": 0.01,
+    }
+    models = [TKLRegressor(epsilon=float(rng.choice([0.0, 0.1])), **params)]
+    if len(set(y)) > 1:
+        models += [TKLClassifier(kernel_sharing=s, **params) for s in ("separate", "joint")]
+    for model in models:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # of Frank-Wolfe steps
+            model.fit(X, y)
+        P = np.atleast_3d(model.P_.T).T
+        assert np.isfinite(model.dual_gap_).all() and np.min(model.dual_gap_) >= 0
+        assert_allclose(np.trace(P, axis1=1, axis2=2), P.shape[1], rtol=1e-12)
+        assert np.linalg.eigvalsh(P).min() >= -1e-12 * P.shape[1]
 
 
 def test_user_feature_map():
@@ -283,6 +370,8 @@ class Wrong:
         (Wrong(lambda X: X[:, 0]), r"got float64 of shape \(20,\)"),
         (Wrong(lambda X: np.full((len(X), 3), "a")), "got <U1 of shape"),
         (Wrong(lambda X: np.full((len(X), 3), np.nan)), "finite numbers, got nan or infinity"),
+        (Wrong(lambda X: np.zeros((len(X), 3))), "got zeros, or numbers too small to be squared"),
+        (Wrong(lambda X: np.full((len(X), 3), 1e200)), "got numbers too large to be squared"),
         (Wrong(lambda X: X, size=2.5), r"size\(2\) to be a positive integer, got 2.5"),
     ],
 )
@@ -290,6 +379,17 @@ def test_wrong_feature_maps(feature_map, message):
     X, y = moons(20)
     with pytest.raises(ValueError, match=message):
         GPKClassifier(feature_map=feature_map).fit(X, y)
+
+
+def test_feature_maps_may_change_their_argument():
+    def doubled(X):
+        X *= 2.0
+        return np.column_stack([X, X[:, 0] * X[:, 1]])
+
+    X, y = moons(20)
+    model = GPKClassifier(feature_map=Wrong(doubled)).fit(X, y)
+    pure = GPKClassifier(feature_map=Wrong(lambda X: doubled(X.copy()))).fit(X, y)
+    assert_array_equal(model.decision_function(X), pure.decision_function(X))
 
 
 def test_many_features_need_no_square_matrix():
@@ -315,13 +415,19 @@ def test_a_basis_that_is_too_large_is_announced_or_refused():
     X = np.random.default_rng(0).uniform(size=(40, 100))
     y = X[:, 0] > 0.5
     for model, message in (
-        (TKLClassifier(degree=30), r"got n_P = \d+ functions.* GiB: lower the degree"),
+        (
+            TKLClassifier(degree=30),
+            r"got n_P = \d+ functions.* GiB: lower the degree or use fewer feat",
+        ),
         (TKLClassifier(basis="xz", degree=2), "n_P = 40602 .* use basis='x'"),
         (GPKClassifier(degree=12), "n_P = \\d+ .* lower the degree"),
         (GPKClassifier(degree=3, solver="apd"), "lower the degree, or solver='auto'"),
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(X, y)
+    # The warning, an error here, comes before the features are computed.
+    with pytest.raises(UserWarning, match="GPKClassifier will take long over n_P = 1373701 func"):
+        GPKClassifier(degree=200).fit(X[:, :3], y)
     with pytest.warns(UserWarning, match="TKLClassifier will take long over n_P = 2162 functions"):
         TKLClassifier(degree=2, tol=0.5).fit(X[:, :45], y)
 
@@ -346,6 +452,10 @@ def test_learned_kernel_wants_the_features_of_training(make):
             kernel(wrong)
         with pytest.raises(ValueError, match="expected points of 2 features"):
             kernel(X, wrong)
+    for value in (np.nan, np.inf):
+        for points in ((np.full((1, 2), value),), (X, np.full((1, 2), value))):
+            with pytest.raises(ValueError, match="expected points of finite numbers, got nan or"):
+                kernel(*points)
 
 
 def test_polynomial_regression():
@@ -359,55 +469,3 @@ def test_probabilities_by_calibration():
     model = CalibratedClassifierCV(TKLClassifier(), cv=3).fit(X, y)
     assert model.predict_proba(X).shape == (len(y), 2)
     assert model.score(X, y) > 0.85
-
-
-def test_search_scores_are_those_of_grid_search():
-    X, y = load_iris(return_X_y=True)
-    folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    grid = {"C": [0.1, 10.0], "delta": [0.1, 1.0]}
-    search = TKLClassifierCV(Cs=[10.0, 0.1], deltas=[0.1, 1.0], cv=folds, search_tol=1e-6).fit(X, y)
-    reference = GridSearchCV(TKLClassifier(tol=1e-6), grid, cv=folds).fit(X, y)
-    expected = {
-        tuple(sorted(params.items())): score
-        for params, score in zip(
-            reference.cv_results_["params"], reference.cv_results_["mean_test_score"], strict=True
-        )
-    }
-    for params, score in zip(
-        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
-    ):
-        assert_allclose(score, expected[tuple(sorted(params.items()))], atol=0.007)
-    best = search.best_params_
-    direct = TKLClassifier(**best).fit(X, y)
-    assert_array_equal(search.decision_function(X), direct.decision_function(X))
-
-
-@pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "apd", "hybrid"])
-def test_search_on_constant_features(solver):
-    """The kernel is constant and D zero; every C must be trained for all that."""
-    X, y = np.ones((41, 2)), np.arange(41) % 3 == 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        search = TKLClassifierCV(solver=solver).fit(X, y)
-    assert_allclose(search.best_score_, np.mean(~y), atol=0.02)
-    first, second = TKLClassifier(0.1, solver=solver), TKLClassifier(10.0, solver=solver)
-    second._fit(X, y, np.ones(41), first._fit(X, y, np.ones(41)))
-    assert second.converged_
-    assert_allclose(second.objective_, TKLClassifier(10.0).fit(X, y).objective_, rtol=1e-6)
-
-
-def test_regression_search_and_scoring():
-    X, y = friedman()
-    options = {"Cs": [1.0, 100.0], "deltas": [0.5], "epsilons": [0.0, 0.5], "cv": KFold(3)}
-    search = TKLRegressorCV(**options, search_tol=1e-5).fit(X, y)
-    reference = GridSearchCV(
-        TKLRegressor(tol=1e-5), {"C": [1.0, 100.0], "delta": [0.5], "epsilon": [0.0, 0.5]},
-        cv=KFold(3),
-    ).fit(X, y)  # fmt: skip
-    assert_allclose(search.best_score_, reference.best_score_, atol=2e-3)
-    assert search.best_params_ == reference.best_params_
-    assert_allclose(search.predict(X), reference.predict(X), atol=0.05 * y.std())
-    scored = TKLRegressorCV(**options, scoring="neg_mean_absolute_error").fit(X, y)
-    assert scored.best_score_ < 0
-    with pytest.warns(ConvergenceWarning, match="solutions in the search"):
-        TKLRegressorCV(**options, search_tol=1e-12, tol=0.5, max_iter=5).fit(X, y)

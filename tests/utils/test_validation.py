@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kernelfit.utils.validation import check_kernel_matrix, check_weights
+from kernelfit.utils.validation import check_kernel_matrix, check_targets, check_weights
 
 
 def symmetric(n, seed=0):
@@ -73,3 +73,12 @@ def test_weights_default_to_ones_and_are_copied():
 def test_bad_weights(weight, message):
     with pytest.raises(ValueError, match=message):
         check_weights(weight, 2)
+
+
+def test_targets_become_numbers():
+    targets = check_targets(np.array(["1.5", "-2"]))
+    assert targets.dtype == np.float64 and targets.tolist() == [1.5, -2.0]
+    with pytest.raises(ValueError, match=r"expected targets that are numbers: .* 'a'"):
+        check_targets(np.array(["a", "b"]))
+    with pytest.raises(ValueError, match="finite numbers, got nan, infinity or None"):
+        check_targets(np.array([1.0, None], dtype=object))

@@ -28,7 +28,12 @@ from kernelfit.solvers.gram import DenseGram
 from kernelfit.solvers.pair_steps import pair_steps
 from kernelfit.utils.progress import announce_compilation, show_progress
 from kernelfit.utils.threads import threads_for
-from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix, check_weights
+from kernelfit.utils.validation import (
+    CheckedKernel,
+    check_kernel_matrix,
+    check_targets,
+    check_weights,
+)
 
 _SPARSE_KERNELS = ("linear", "poly", "rbf")
 _CHUNK_BYTES = 2**26  # of kernel values computed at a time in prediction
@@ -121,8 +126,8 @@ class BaseKernelMachine(BaseEstimator):
             accept_sparse="csr",
             dtype=self._dtypes,
             ensure_all_finite=not square,
-            y_numeric=is_regressor(self),
         )
+        y = check_targets(y) if is_regressor(self) else y
         if self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"expected a square precomputed kernel matrix, got shape {X.shape}")
         if sparse.issparse(X) and not X.has_canonical_format:

@@ -23,9 +23,21 @@ class _Features:
         advice = "lower the degree" if self.feature_map is None else "use fewer features"
         return f"{advice}, or solver='auto'" if self.solver in ("apd", "hybrid") else advice
 
+    def _scale_complaint(self, scale):
+        got = "zeros, or numbers too small" if scale > 0.0 else "numbers too large"
+        return (
+            "expected feature_map.features(X) to return numbers of moderate size, "
+            f"got {got} to be squared"
+        )
+
     def _make_basis(self, n_features):
         if self.feature_map is None:
             return FeatureBasis(n_features, Monomials(int(self.degree)))
+        if isinstance(self.feature_map, type):
+            name = self.feature_map.__name__
+            raise ValueError(
+                f"expected feature_map to be an object like {name}(), got the class {name}"
+            )
         size = self.feature_map.size(n_features)
         if not isinstance(size, Integral) or size < 1:
             raise ValueError(
@@ -59,8 +71,9 @@ class GPKClassifier(_Features, PositiveMatrixClassifier):
         for the rows of an array scaled to the unit cube; see
         `kernelfit.families.features.FeatureMap`.
     normalize : bool, default=True
-        Whether the kernel is scaled so that k(x, x) has mean 1 at P = I. Otherwise s = 1, and
-        useful values of C depend on the number of features.
+        Whether the kernel is scaled so that k(x, x) has mean 1 at P = I over the training points.
+        Sample weights count in this mean, a weight of 2 as a repeated row; class weights do not.
+        Otherwise s = 1, and useful values of C depend on the number of features.
     fit_intercept : bool, default=True
         Whether the model has an intercept b.
     kernel_sharing : {"separate", "joint"}, default="separate"
@@ -85,7 +98,8 @@ class GPKClassifier(_Features, PositiveMatrixClassifier):
     Attributes
     ----------
     P_ : ndarray of shape (n_P, n_P) or (n_kernels, n_P, n_P)
-        The learned matrix.
+        The learned matrix. Monomials come by degree and lexicographically, as in scikit-learn's
+        `PolynomialFeatures`: 1, x1, x2, x1^2, x1 x2, x2^2; other features as the map returns them.
     kernel_ : callable or list of callables
         The learned kernel ``k(X, Y)`` on raw data, for use in other estimators, as in
         ``SVC(kernel=model.kernel_)``.
@@ -110,7 +124,8 @@ class GPKClassifier(_Features, PositiveMatrixClassifier):
     history_ : ndarray of shape (n_iter_, 2) or list of them
         Lower bound and gap after every iteration.
     constant_features_ : ndarray of int
-        Features that do not vary in the training data and are left out.
+        Features that do not vary in the training data and are left out: they do not count in n,
+        and thus in n_P.
     data_min_, data_max_ : ndarray of shape (n_features_in_,)
         The bounds by which features are scaled to the unit cube.
     classes_ : ndarray of shape (n_classes,)
@@ -208,8 +223,9 @@ class GPKRegressor(_Features, PositiveMatrixRegressor):
         for the rows of an array scaled to the unit cube; see
         `kernelfit.families.features.FeatureMap`.
     normalize : bool, default=True
-        Whether the kernel is scaled so that k(x, x) has mean 1 at P = I. Otherwise s = 1, and
-        useful values of C depend on the number of features.
+        Whether the kernel is scaled so that k(x, x) has mean 1 at P = I over the training points.
+        Sample weights count in this mean, a weight of 2 as a repeated row.
+        Otherwise s = 1, and useful values of C depend on the number of features.
     fit_intercept : bool, default=True
         Whether the model has an intercept b.
     solver : {"auto", "frank_wolfe", "fully_corrective", "apd", "hybrid"}, default="auto"
@@ -229,7 +245,8 @@ class GPKRegressor(_Features, PositiveMatrixRegressor):
     Attributes
     ----------
     P_ : ndarray of shape (n_P, n_P)
-        The learned matrix.
+        The learned matrix. Monomials come by degree and lexicographically, as in scikit-learn's
+        `PolynomialFeatures`: 1, x1, x2, x1^2, x1 x2, x2^2; other features as the map returns them.
     kernel_ : callable
         The learned kernel ``k(X, Y)`` on raw data, for use in other estimators, as in
         ``SVC(kernel=model.kernel_)``.
@@ -254,7 +271,8 @@ class GPKRegressor(_Features, PositiveMatrixRegressor):
     history_ : ndarray of shape (n_iter_, 2)
         Lower bound and gap after every iteration.
     constant_features_ : ndarray of int
-        Features that do not vary in the training data and are left out.
+        Features that do not vary in the training data and are left out: they do not count in n,
+        and thus in n_P.
     data_min_, data_max_ : ndarray of shape (n_features_in_,)
         The bounds by which features are scaled to the unit cube.
     n_features_in_ : int

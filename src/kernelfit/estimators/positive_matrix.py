@@ -24,17 +24,20 @@ from kernelfit.learners.positive_matrix import SOLVERS, KernelMachines, learn_ke
 from kernelfit.learners.svm import decompose
 from kernelfit.utils.progress import announce_compilation, show_progress
 from kernelfit.utils.threads import threads_for
-from kernelfit.utils.validation import check_weights
+from kernelfit.utils.validation import check_targets, check_weights
 
 _CHUNK_BYTES = 2**26  # of kernel values computed at a time in prediction
 _MAX_WORK_BYTES = 2**34  # that a basis may need besides the kernel matrix
 _MAX_QUIET_SIZE = 2000  # order of P beyond which decompositions of n_P x n_P matrices take long
+_MAX_QUIET_FEATURES = 20_000  # beyond which the features alone take seconds in every step
+_MAX_NUMBER = 1e150  # of targets and costs: products of two are finite
 
 
 class BasePositiveMatrixMachine(BaseEstimator):
     """Base of the estimators; a subclass says which basis and which machines.
 
-    It implements ``_make_basis(n_features)`` and ``_tasks(y, weight)``.
+    It implements ``_make_basis(n_features)``, ``_tasks(y, weight)`` and what to say of a basis that
+    is too large, `_smaller`, or of a scale that is not a positive number, ``_scale_complaint``.
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -49,7 +52,6 @@ class BasePositiveMatrixMachine(BaseEstimator):
         "verbose": ["verbose"],
     }
     _warn_if_unproven = BaseKernelMachine._warn_if_unproven
-    _convergence_advice = BaseKernelMachine._convergence_advice
 
     def fit(self, X, y, sample_weight=None):
         """Learn the kernel and train on the given data.
@@ -85,11 +87,19 @@ class BasePositiveMatrixMachine(BaseEstimator):
     def _check_training_data(self, X, y, owner=None):
         """Return checked data. Names of features are stored in, and errors name, the owner."""
         owner = self if owner is None else owner
-        return validate_data(owner, X, y, dtype=np.float64, y_numeric=is_regressor(self))
+        X, y = validate_data(owner, X, y, dtype=np.float64)
+        return X, check_targets(y) if is_regressor(self) else y
 
     def _fit(self, X, y, weight, start=None):
         """Learn the kernels and set the fitted attributes; return where to start the next fit."""
-        p, cost, keys = self._tasks(y, weight)
+        with np.errstate(over="ignore", invalid="ignore"):
+            p, cost, keys = self._tasks(y, weight)
+            largest = max(weight.max(), np.max(cost * weight))
+        if not largest <= _MAX_NUMBER:
+            raise ValueError(
+                f"expected sample weights, and products of C and the weights, up to "
+                f"{_MAX_NUMBER:g}, got {largest:.3g}"
+            )
         rows, total = merge_rows(X, keys, weight)
         p, cost = p[:, rows], cost[rows] * total
         scaling = UnitScaling.fit(X[rows])
@@ -98,9 +108,7 @@ class BasePositiveMatrixMachine(BaseEstimator):
         self._check_size(basis, len(rows))
         scale = mean_one_scale(basis, scaled, total) if self.normalize else basis.volume
         if not 0.0 < scale < np.inf:
-            raise ValueError(
-                f"expected a kernel scale between 0 and infinity, got {scale}; use normalize=True"
-            )
+            raise ValueError(self._scale_complaint(scale))
         family = PositiveMatrixFamily(basis, scaled, scale)
         lower, upper = self._box(p, cost)
         tasks = self._groups(len(p))
@@ -155,13 +163,14 @@ class BasePositiveMatrixMachine(BaseEstimator):
     def _check_size(self, basis, m):
         """Refuse or announce a matrix P of an order that takes long or does not fit."""
         dense = not isinstance(basis, FeatureBasis) or self.solver in ("apd", "hybrid")
+        quiet = _MAX_QUIET_SIZE if dense else _MAX_QUIET_FEATURES
         needed = basis.memory(m) + (8 * 6 * basis.size**2 if dense else 0)
         size = (
             f"n_P = {basis.size} functions, for which {m} rows need about {needed / 2**30:.2g} GiB"
         )
         if needed > _MAX_WORK_BYTES:
             raise ValueError(f"expected a basis that fits into memory, got {size}: {self._smaller}")
-        if dense and basis.size > _MAX_QUIET_SIZE:
+        if basis.size > quiet:
             warnings.warn(
                 f"{type(self).__name__} will take long over {size}: {self._smaller}",
                 UserWarning,
@@ -179,6 +188,13 @@ class BasePositiveMatrixMachine(BaseEstimator):
     def _groups(self, n_tasks):
         """Return slices of the tasks that share a kernel."""
         return [slice(0, n_tasks)]
+
+    def _convergence_advice(self, stalled):
+        remedy = "lower C" if self.normalize else "use normalize=True, lower C"
+        if stalled:
+            return f"rounding prevents more, {remedy} or raise tol"
+        rough = np.any(self.dual_gap_ > np.abs(self.objective_))
+        return (f"{remedy} or " if rough else "") + f"raise max_iter={self.max_iter} or tol"
 
     def _logger(self, number, n_kernels):
         if not self.verbose:
@@ -290,7 +306,9 @@ class PositiveMatrixRegressor(RegressorMixin, BasePositiveMatrixMachine):
         return self.epsilon
 
     def _tasks(self, y, weight):
-        y = np.asarray(y, dtype=np.float64)
+        largest = np.max(np.abs(y))
+        if largest > _MAX_NUMBER:
+            raise ValueError(f"expected targets up to {_MAX_NUMBER:g}, got {largest:.3g}")
         return y[None], np.full(len(y), float(self.C)), y
 
     def _box(self, p, cost):

@@ -211,6 +211,8 @@ class KernelSVC(ClassifierMixin, BaseKernelMachine):
 
     def _encode(self, y, weight):
         """Set `classes_`; return the class index of every row and the factor of C by class."""
+        if y.dtype == object and any(label is None for label in y):
+            raise ValueError("expected a class label for every row, got None")
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         n_classes = len(self.classes_)

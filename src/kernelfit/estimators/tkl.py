@@ -12,6 +12,7 @@ _TESSELLATED = {
     "basis": [StrOptions({"x", "xz"})],
     "delta": [Interval(Real, 0, None, closed="left")],
 }
+_MAX_DELTA = 1e30  # powers of z up to the fourth, squared, are finite
 
 
 class _Tessellated:
@@ -20,11 +21,22 @@ class _Tessellated:
     degree: int
     basis: str
     delta: float
-    _smaller = "lower the degree or use basis='x'"
+    normalize: bool
+
+    @property
+    def _smaller(self):
+        other = "basis='x'" if self.basis == "xz" else "fewer features"
+        return f"lower the degree or use {other}"
+
+    def _scale_complaint(self, scale):
+        remedy = "lower delta" if self.normalize else "use normalize=True"
+        return f"expected a kernel scale between 0 and infinity, got {scale}: {remedy}"
 
     def _make_basis(self, n_features):
         if self.basis == "xz" and self.degree > 2:
             raise ValueError(f"expected degree <= 2 for basis='xz', got {self.degree}")
+        if self.basis == "xz" and self.delta > _MAX_DELTA:
+            raise ValueError(f"expected delta <= {_MAX_DELTA:g} for basis='xz', got {self.delta}")
         return TessellatedBasis(n_features, int(self.degree), float(self.delta), self.basis)
 
 
@@ -58,10 +70,12 @@ class TKLClassifier(_Tessellated, PositiveMatrixClassifier):
         functions, "xz" has 2 binom(2 n + d, d) and costs more.
     delta : float, default=0.5
         How far the box of integration extends beyond the unit cube, to which the features are
-        scaled.
+        scaled. New points beyond the box are moved to its boundary: scaled features are clipped to
+        [-delta, 1 + delta].
     normalize : bool, default=True
-        Whether the kernel is scaled so that k(x, x) has mean 1 at P = I. Otherwise s = 1, and
-        useful values of C depend on the number of features.
+        Whether the kernel is scaled so that k(x, x) has mean 1 at P = I over the training points.
+        Sample weights count in this mean, a weight of 2 as a repeated row; class weights do not.
+        Otherwise s = 1, and useful values of C depend on the number of features.
     fit_intercept : bool, default=True
         Whether the model has an intercept b.
     kernel_sharing : {"separate", "joint"}, default="separate"
@@ -86,7 +100,11 @@ class TKLClassifier(_Tessellated, PositiveMatrixClassifier):
     Attributes
     ----------
     P_ : ndarray of shape (n_P, n_P) or (n_kernels, n_P, n_P)
-        The learned matrix.
+        The learned matrix. Its first half belongs to the functions Z 1(z >= x), the second to
+        Z (1 - 1(z >= x)). Monomials of x come by degree and lexicographically, as in scikit-learn's
+        `PolynomialFeatures`: 1, x1, x2, x1^2, x1 x2, x2^2. With ``basis="xz"`` there is, for every
+        monomial of z in this order, its product with all monomials of x that the degree
+        allows, in this order: 1, x, x^2, z, z x, z^2 for one feature and degree 2.
     kernel_ : callable or list of callables
         The learned kernel ``k(X, Y)`` on raw data, for use in other estimators, as in
         ``SVC(kernel=model.kernel_)``.
@@ -111,7 +129,8 @@ class TKLClassifier(_Tessellated, PositiveMatrixClassifier):
     history_ : ndarray of shape (n_iter_, 2) or list of them
         Lower bound and gap after every iteration.
     constant_features_ : ndarray of int
-        Features that do not vary in the training data and are left out.
+        Features that do not vary in the training data and are left out: they do not count in n,
+        and thus in n_P.
     data_min_, data_max_ : ndarray of shape (n_features_in_,)
         The bounds by which features are scaled to the unit cube.
     classes_ : ndarray of shape (n_classes,)
@@ -210,10 +229,12 @@ class TKLRegressor(_Tessellated, PositiveMatrixRegressor):
         functions, "xz" has 2 binom(2 n + d, d) and costs more.
     delta : float, default=0.5
         How far the box of integration extends beyond the unit cube, to which the features are
-        scaled.
+        scaled. New points beyond the box are moved to its boundary: scaled features are clipped to
+        [-delta, 1 + delta].
     normalize : bool, default=True
-        Whether the kernel is scaled so that k(x, x) has mean 1 at P = I. Otherwise s = 1, and
-        useful values of C depend on the number of features.
+        Whether the kernel is scaled so that k(x, x) has mean 1 at P = I over the training points.
+        Sample weights count in this mean, a weight of 2 as a repeated row.
+        Otherwise s = 1, and useful values of C depend on the number of features.
     fit_intercept : bool, default=True
         Whether the model has an intercept b.
     solver : {"auto", "frank_wolfe", "fully_corrective", "apd", "hybrid"}, default="auto"
@@ -233,7 +254,11 @@ class TKLRegressor(_Tessellated, PositiveMatrixRegressor):
     Attributes
     ----------
     P_ : ndarray of shape (n_P, n_P)
-        The learned matrix.
+        The learned matrix. Its first half belongs to the functions Z 1(z >= x), the second to
+        Z (1 - 1(z >= x)). Monomials of x come by degree and lexicographically, as in scikit-learn's
+        `PolynomialFeatures`: 1, x1, x2, x1^2, x1 x2, x2^2. With ``basis="xz"`` there is, for every
+        monomial of z in this order, its product with all monomials of x that the degree
+        allows, in this order: 1, x, x^2, z, z x, z^2 for one feature and degree 2.
     kernel_ : callable
         The learned kernel ``k(X, Y)`` on raw data, for use in other estimators, as in
         ``SVC(kernel=model.kernel_)``.
@@ -258,7 +283,8 @@ class TKLRegressor(_Tessellated, PositiveMatrixRegressor):
     history_ : ndarray of shape (n_iter_, 2)
         Lower bound and gap after every iteration.
     constant_features_ : ndarray of int
-        Features that do not vary in the training data and are left out.
+        Features that do not vary in the training data and are left out: they do not count in n,
+        and thus in n_P.
     data_min_, data_max_ : ndarray of shape (n_features_in_,)
         The bounds by which features are scaled to the unit cube.
     n_features_in_ : int

@@ -158,7 +158,8 @@ class FeatureBasis:
         return 8 * 3 * m * self.size
 
     def _features(self, X: Array) -> Array:
-        Z = np.asarray(self.feature_map.features(X))
+        # A copy, which the map may change.
+        Z = np.asarray(self.feature_map.features(X.copy()))
         if Z.shape != (len(X), self.size) or Z.dtype.kind not in "biuf":
             raise ValueError(
                 f"expected feature_map.features(X) to return numbers of shape {len(X), self.size} "

@@ -65,6 +65,8 @@ class UnitScaling:
                 f"expected points of {self.n_features} features as in training, "
                 f"got an array of shape {X.shape}"
             )
+        if not np.isfinite(X).all():
+            raise ValueError("expected points of finite numbers, got nan or infinity")
         X = X[:, self.kept]
         with np.errstate(over="ignore"):
             width = self.high - self.low
@@ -241,5 +243,7 @@ def mean_one_scale(basis: Basis, X: Array, weight: Array) -> float:
     Returns
     -------
     float
+        Infinite where all of k vanishes, 0 where it overflows.
     """
-    return float(weight.sum() / (weight @ basis.identity_diagonal(X)))
+    with np.errstate(over="ignore", divide="ignore"):
+        return float(weight.sum() / (weight @ basis.identity_diagonal(X)))

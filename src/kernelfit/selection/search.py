@@ -62,6 +62,8 @@ class KernelSearch(BaseEstimator):
         splits = [_rows(k + 1, fold, weight) for k, fold in enumerate(folds)]
         if not splits:
             raise ValueError("expected cv to give at least one fold, got none")
+        if is_classifier(self):
+            self._check_classes(y, weight, splits)
         scorer = FoldScorer(self, X, y, weight, sample_weight is not None)
         table, n_unconverged = self._search(X, y, weight, splits, scorer)
         if not np.isfinite(table["mean_test_score"]).any():
@@ -89,6 +91,14 @@ class KernelSearch(BaseEstimator):
             delattr(self, name)  # of an earlier fit
         self.__dict__.update(fitted)
         return self
+
+    def _check_classes(self, y, weight, splits):
+        """Complain of classes before any machine is trained, and name the fold."""
+        for number, (train, _) in enumerate(splits, start=1):
+            try:
+                self._machine()._encode(y[train], weight[train])
+            except ValueError as error:
+                raise ValueError(f"in the training part of fold {number}: {error}") from None
 
     def predict(self, X):
         """Predict by the mean decision value of the chosen machines.
@@ -179,7 +189,19 @@ def difference(table, first, others):
 
 def positive(values, name):
     """Return values as an array; ValueError unless they are a list of positive numbers."""
-    values = np.asarray(values, dtype=np.float64)
-    if values.ndim != 1 or not values.size or not np.all((values > 0) & np.isfinite(values)):
-        raise ValueError(f"expected {name} to be a list of positive numbers, got {values!r}")
-    return values
+    return _numbers(values, name, "positive numbers", lambda array: array > 0)
+
+
+def not_negative(values, name):
+    """Return values as an array; ValueError unless they are a list of numbers >= 0."""
+    return _numbers(values, name, "numbers >= 0", lambda array: array >= 0)
+
+
+def _numbers(values, name, kind, allowed):
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim != 1 or not array.size or not np.all(allowed(array) & np.isfinite(array)):
+        raise ValueError(f"expected {name} to be a list of {kind}, got {values!r}")
+    return array

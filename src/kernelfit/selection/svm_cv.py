@@ -80,10 +80,7 @@ class KernelMachineCV(KernelSearch):
         return table, sum(fold.n_unconverged for fold in folds)
 
     def _score_fold(self, number, n_splits, train, test, geometry, kernels, Cs, y, weight, scorer):
-        try:
-            cost_weight, problems, options, interpret = self._fold(y, weight, train)
-        except ValueError as error:
-            raise ValueError(f"in the training part of fold {number}: {error}") from None
+        cost_weight, problems, options, interpret = self._fold(y, weight, train)
         with threads_for(len(train)):
             fold = score_fold(
                 geometry,

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
 from kernelfit.learners.positive_matrix import SOLVERS
 from kernelfit.selection.grid import summary
-from kernelfit.selection.search import KernelSearch, positive
+from kernelfit.selection.search import KernelSearch, not_negative, positive
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.threads import threads_for
 
@@ -43,7 +43,7 @@ class _TKLSearch(KernelSearch):
         Cs, others = np.sort(grid["C"]), [name for name in grid if name != "C"]
         settings = [
             dict(zip(others, values, strict=True))
-            for values in product(*(grid[name] for name in others))
+            for values in product(*(grid[name].tolist() for name in others))
         ]
         paths = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(self._path)(X, y, weight, *split, setting, Cs, scorer)
@@ -51,11 +51,12 @@ class _TKLSearch(KernelSearch):
             for setting in settings
         )
         table = _tabulate(paths, Cs, settings, len(splits))
-        return table, sum(path[2] for path in paths)
+        return table, sum(path[3] for path in paths)
 
     def _path(self, X, y, weight, train, test, setting, Cs, score):
-        """Return the scores of all costs, the seconds they took and how many missed the tolerance.
+        """Return the scores of all costs, the seconds of training and of scoring, and the misses.
 
+        These are the solutions that missed the tolerance.
         The solution for one cost is feasible for the next and starts it, kernel included.
         """
         began = time.perf_counter()
@@ -65,21 +66,23 @@ class _TKLSearch(KernelSearch):
             with threads_for(len(train)):
                 start = machine._fit(X[train], y[train], weight[train], start)
             machines.append(machine)
+        trained = time.perf_counter()
         predictions = np.stack([machine.predict(X[test]) for machine in machines], axis=1)
         scores = score(predictions, lambda: machines, test)
-        seconds = time.perf_counter() - began
+        scored = time.perf_counter()
         if self.verbose:
             show_progress().info(
-                "%s: %d costs in %.2f s, best score %.4g", setting, len(Cs), seconds, scores.max()
-            )
+                "%s: %d costs in %.2f s, best score %.4g",
+                setting, len(Cs), scored - began, scores.max(),
+            )  # fmt: skip
         missed = sum(int(np.count_nonzero(~np.array(m.converged_))) for m in machines)
-        return scores, seconds, missed
+        return scores, trained - began, scored - trained, missed
 
     def _grid(self):
-        deltas = np.asarray(_DELTAS if self.deltas is None else self.deltas, dtype=np.float64)
-        if deltas.ndim != 1 or not deltas.size or not np.all((deltas >= 0) & np.isfinite(deltas)):
-            raise ValueError(f"expected deltas to be a list of numbers >= 0, got {deltas!r}")
-        return {"C": positive(_CS if self.Cs is None else self.Cs, "Cs"), "delta": deltas}
+        return {
+            "C": positive(_CS if self.Cs is None else self.Cs, "Cs"),
+            "delta": not_negative(_DELTAS if self.deltas is None else self.deltas, "deltas"),
+        }
 
     def _common(self):
         names = (
@@ -98,12 +101,15 @@ class _TKLSearch(KernelSearch):
 def _tabulate(paths, Cs, settings, n_splits):
     """Return the scores as scikit-learn's ``cv_results_``, by setting and then by cost."""
     scores = np.array([path[0] for path in paths]).reshape(n_splits, -1).T
-    params = [{"C": float(C), **{k: float(v) for k, v in s.items()}} for s in settings for C in Cs]
-    times = np.array([path[1] / len(Cs) for path in paths]).reshape(n_splits, -1)
-    results = {"params": params, "mean_fit_time": np.repeat(times.mean(axis=0), len(Cs))}
+    params = [{"C": float(C), **setting} for setting in settings for C in Cs]
+    results = {}
+    for name, seconds in (("fit_time", 1), ("score_time", 2)):
+        times = np.array([path[seconds] / len(Cs) for path in paths]).reshape(n_splits, -1)
+        results[f"mean_{name}"] = np.repeat(times.mean(axis=0), len(Cs))
+        results[f"std_{name}"] = np.repeat(times.std(axis=0), len(Cs))
     for name in params[0]:
         results[f"param_{name}"] = np.ma.MaskedArray([p[name] for p in params], mask=False)
-    return {**results, **summary(scores)}
+    return {**results, "params": params, **summary(scores)}
 
 
 class TKLClassifierCV(ClassifierMixin, _TKLSearch):
@@ -413,8 +419,5 @@ class TKLRegressorCV(RegressorMixin, _TKLSearch):
         return TKLRegressor(**{**self._common(), **params})
 
     def _grid(self):
-        epsilons = np.asarray(_EPSILONS if self.epsilons is None else self.epsilons, np.float64)
-        valid = np.all((epsilons >= 0) & np.isfinite(epsilons))
-        if epsilons.ndim != 1 or not epsilons.size or not valid:
-            raise ValueError(f"expected epsilons to be a list of numbers >= 0, got {epsilons!r}")
-        return {**super()._grid(), "epsilon": epsilons}
+        epsilons = _EPSILONS if self.epsilons is None else self.epsilons
+        return {**super()._grid(), "epsilon": not_negative(epsilons, "epsilons")}

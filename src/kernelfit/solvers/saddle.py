@@ -308,18 +308,20 @@ def initial_pair(
 def factor(values: Array, vectors: Array) -> FloatArray:
     """Return U with U U' proportional to a matrix of given eigenpairs, and of trace n.
 
-    Eigenvalues that are zero up to rounding are left out.
+    Eigenvalues that are zero up to rounding are left out. Of a matrix that vanishes, all are
+    rounding errors of either sign: the positive ones give a valid U.
 
     Parameters
     ----------
     values : ndarray of shape (k,)
+        At least one of them positive.
     vectors : ndarray of shape (n, k)
 
     Returns
     -------
     ndarray of shape (n, rank)
     """
-    kept = values > _RANK_TOL * values.sum()
+    kept = values > _RANK_TOL * np.maximum(values, 0.0).sum()
     U = vectors[:, kept] * np.sqrt(values[kept])
     return np.asarray(U * np.sqrt(len(vectors) / np.sum(U * U)))
 

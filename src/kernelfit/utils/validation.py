@@ -42,6 +42,28 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64
     return np.asarray(weight)
 
 
+def check_targets(y: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the targets of a regression as numbers.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Finite.
+    """
+    try:
+        # As a list, strings are named in the message without their numpy type.
+        targets = np.asarray(y if y.dtype.kind in "biuf" else y.tolist(), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"expected targets that are numbers: {error}") from None
+    if not np.isfinite(targets).all():  # None becomes nan
+        raise ValueError("expected targets that are finite numbers, got nan, infinity or None")
+    return targets
+
+
 @dataclass(frozen=True)
 class CheckedKernel:
     """A kernel of the user whose values are checked whenever it is called."""

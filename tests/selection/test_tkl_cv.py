@@ -1,0 +1,127 @@
+"""Tessellated kernels with their parameters chosen by cross-validation."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris, make_friedman1, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+
+from kernelfit import (
+    DANKClassifierCV,
+    KernelSVC,
+    KernelSVCCV,
+    TKLClassifier,
+    TKLClassifierCV,
+    TKLRegressor,
+    TKLRegressorCV,
+)
+
+
+def test_search_scores_are_those_of_grid_search():
+    X, y = load_iris(return_X_y=True)
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    grid = {"C": [0.1, 10.0], "delta": [0.1, 1.0]}
+    search = TKLClassifierCV(Cs=[10.0, 0.1], deltas=[0.1, 1.0], cv=folds, search_tol=1e-6).fit(X, y)
+    reference = GridSearchCV(TKLClassifier(tol=1e-6), grid, cv=folds).fit(X, y)
+    expected = {
+        tuple(sorted(params.items())): score
+        for params, score in zip(
+            reference.cv_results_["params"], reference.cv_results_["mean_test_score"], strict=True
+        )
+    }
+    for params, score in zip(
+        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
+    ):
+        assert_allclose(score, expected[tuple(sorted(params.items()))], atol=0.007)
+    assert set(search.cv_results_) == set(reference.cv_results_)
+    assert np.all(search.cv_results_["mean_score_time"] > 0)
+    best = search.best_params_
+    direct = TKLClassifier(**best).fit(X, y)
+    assert_array_equal(search.decision_function(X), direct.decision_function(X))
+
+
+@pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "apd", "hybrid"])
+def test_search_on_constant_features(solver):
+    """The kernel is constant and D zero; every C must be trained for all that."""
+    X, y = np.ones((41, 2)), np.arange(41) % 3 == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        search = TKLClassifierCV(solver=solver).fit(X, y)
+    assert_allclose(search.best_score_, np.mean(~y), atol=0.02)
+    first, second = TKLClassifier(0.1, solver=solver), TKLClassifier(10.0, solver=solver)
+    second._fit(X, y, np.ones(41), first._fit(X, y, np.ones(41)))
+    assert second.converged_
+    assert_allclose(second.objective_, TKLClassifier(10.0).fit(X, y).objective_, rtol=1e-6)
+
+
+def test_regression_search_and_scoring():
+    X, y = make_friedman1(100, 5, noise=0.5, random_state=0)
+    options = {"Cs": [1.0, 100.0], "deltas": [0.5], "epsilons": [0.0, 0.5], "cv": KFold(3)}
+    search = TKLRegressorCV(**options, search_tol=1e-5).fit(X, y)
+    reference = GridSearchCV(
+        TKLRegressor(tol=1e-5), {"C": [1.0, 100.0], "delta": [0.5], "epsilon": [0.0, 0.5]},
+        cv=KFold(3),
+    ).fit(X, y)  # fmt: skip
+    assert_allclose(search.best_score_, reference.best_score_, atol=2e-3)
+    assert search.best_params_ == reference.best_params_
+    assert_allclose(search.predict(X), reference.predict(X), atol=0.05 * y.std())
+    scored = TKLRegressorCV(**options, scoring="neg_mean_absolute_error").fit(X, y)
+    assert scored.best_score_ < 0
+    with pytest.warns(ConvergenceWarning, match="solutions in the search"):
+        TKLRegressorCV(**options, search_tol=1e-12, tol=0.5, max_iter=5).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "search, message",
+    [
+        (TKLClassifierCV(deltas=[-1.0]), "expected deltas to be a list of numbers >= 0"),
+        (TKLRegressorCV(epsilons=[]), "expected epsilons to be a list of numbers >= 0"),
+        (TKLRegressorCV(epsilons=["a"]), r"expected epsilons to be .* numbers >= 0, got \['a'\]"),
+        (TKLRegressorCV(Cs=[0.0]), "expected Cs to be a list of positive numbers"),
+        (TKLRegressorCV(Cs=["a"]), r"expected Cs to be a list of positive numbers, got \['a'\]"),
+    ],
+)
+def test_bad_grids(search, message):
+    X, y = make_moons(20, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        search.fit(X, y)
+    assert not [name for name in vars(search) if name.endswith("_")]
+
+
+@pytest.mark.parametrize("dtype", [None, object])
+def test_targets_that_are_strings(dtype):
+    X, y = make_moons(20, random_state=0)
+    with pytest.raises(ValueError, match=r"expected targets that are numbers: .* 'b'"):
+        TKLRegressorCV().fit(X, np.array(["a", "b"], dtype=dtype)[[1] * 20])
+    digits = np.array(["0", "1"], dtype=dtype)[y]
+    options = {"Cs": [1.0], "deltas": [0.5]}
+    expected = TKLRegressorCV(**options).fit(X, y)
+    assert TKLRegressorCV(**options).fit(X, digits).best_score_ == expected.best_score_
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+@pytest.mark.parametrize("make", [TKLClassifierCV, KernelSVCCV])
+def test_a_class_of_one_member_names_the_fold(make):
+    X, y = make_moons(20, random_state=0)[0], np.eye(20)[7]
+    with pytest.raises(ValueError, match="part of fold 2: expected at least two classes, got one"):
+        make(cv=2).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "model", [TKLClassifier(), TKLClassifierCV(), KernelSVC(), KernelSVCCV(), DANKClassifierCV()]
+)
+def test_none_is_no_label(model):
+    X = make_moons(20, random_state=0)[0]
+    y = np.array(["a", "b"] * 9 + ["a", None], dtype=object)
+    with pytest.raises(ValueError, match="expected a class label for every row, got None"):
+        model.fit(X, y)
+
+
+def test_verbose_names_plain_numbers(caplog):
+    X, y = make_moons(20, random_state=0)
+    with caplog.at_level("INFO", logger="kernelfit"):
+        TKLClassifierCV(Cs=[1.0], deltas=[0.5], verbose=1).fit(X, y)
+    assert "{'delta': 0.5}: 1 costs in" in caplog.text

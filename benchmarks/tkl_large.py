@@ -1,8 +1,8 @@
 """Tessellated kernel learning on the paper's two largest sets: time and peak memory of one fit.
 
 Regression with C = 10, epsilon = 0.1 of the standardised target, delta = 0.5, to a relative gap of
-1e-2 and of 1e-3, each in its own process. Four fifths of the rows train, as in the paper; the kernel
-matrix may take 8 GB. The error is that on the other rows, relative to their variance.
+1e-2 and of 1e-3, each in its own process. Four fifths of the rows train, as in the paper; the
+kernel matrix may take 8 GB. The error is that on the other rows, relative to their variance.
 """
 
 import json
@@ -56,7 +56,7 @@ def main():
     write(
         "tkl_large",
         "Tessellated kernel learning: the paper's largest sets",
-        __doc__.split("\n\n")[1] + " The paper's seconds are of another machine.",
+        __doc__.split("\n\n")[1].strip() + " The paper's seconds are of another machine.",
         markdown(
             ["set", "rows", "tol", "wall s", "CPU s", "peak GiB", "gap", "iterations", "error",
              "paper s"],

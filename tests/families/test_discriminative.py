@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from kernelfit.families import discriminative
 from kernelfit.families.discriminative import GeneralSimilarity, KernelSimilarity, LowRank
 from tests.reference import clustering as reference
 
@@ -48,9 +49,12 @@ def forms(K):
     }
 
 
-@pytest.mark.parametrize("form", ["dense", "sparse", "low rank"])
-def test_normalised_matrix(K, form):
+@pytest.mark.parametrize("form", ["dense", "sparse", "low rank", "operator"])
+def test_normalised_matrix(K, form, monkeypatch):
     b = weights()
+    if form == "operator":  # a dense matrix without room for a second one
+        monkeypatch.setattr(discriminative, "_MATRIX_BYTES", 0)
+        form = "dense"
     N_, scale = KernelSimilarity(forms(K)[form], MU).normalised(b)
     W = reference.similarity(K, b, MU)
     root = 1 / np.sqrt(W.sum(axis=1))
@@ -64,7 +68,7 @@ def test_normalised_matrix(K, form):
 def test_cut_of_a_partition(K, form):
     b = weights()
     similarity = KernelSimilarity(forms(K)[form], MU)
-    value = similarity.cut(np.eye(3)[labels()])(b, 1.0)[0] - similarity.penalty(b, K @ b)[0]
+    value = similarity.cuts([np.eye(3)[labels()]])[0](b, 1.0)[0] - similarity.penalty(b, K @ b)[0]
     expected = reference.normalised_cut(reference.similarity(K, b, MU), labels())
     assert value == pytest.approx(expected, rel=1e-10)
 
@@ -79,7 +83,7 @@ def test_cut_bounds_the_eigenvalue_sum_and_touches_it(K):
         return np.linalg.eigh(W * np.outer(root, root))[1][:, -3:] * root[:, None]
 
     for at in (b, other):
-        value = similarity.cut(embedding(b))(at, 1.0)[0] - similarity.penalty(at, K @ at)[0]
+        value = similarity.cuts([embedding(b)])[0](at, 1.0)[0] - similarity.penalty(at, K @ at)[0]
         total = reference.eigenvalue_sum(reference.similarity(K, at, MU), 3)
         assert value >= total - 1e-12
         if at is b:
@@ -90,7 +94,7 @@ def test_cut_bounds_the_eigenvalue_sum_and_touches_it(K):
 @pytest.mark.parametrize("indicators", [True, False])
 def test_gradient(K, form, indicators):
     Z = np.eye(3)[labels()] if indicators else np.random.default_rng(3).standard_normal((N, 4))
-    cut = KernelSimilarity(forms(K)[form], MU).cut(Z)
+    cut = KernelSimilarity(forms(K)[form], MU).cuts([Z])[0]
     expected = finite_differences(lambda b: cut(b, 0.7)[0], weights())
     np.testing.assert_allclose(cut(weights(), 0.7)[1], expected, rtol=1e-5, atol=1e-8)
 
@@ -150,7 +154,7 @@ def test_general_similarity():
     W = np.add.outer(b, b) * S - MU * np.outer(b, b) * capped
     assert (W < 0).any()
     np.testing.assert_allclose(similarity.similarity(b), np.maximum(W, 0), atol=1e-12)
-    cut = similarity.cut(np.eye(3)[labels()])
+    cut = similarity.cuts([np.eye(3)[labels()]])[0]
     penalty = (-S.sum(axis=1) @ b + MU * b @ (plus + minus) @ b) / (plus + minus).sum()
     expected = reference.normalised_cut(np.maximum(W, 0), labels()) + penalty
     assert cut(b, 1.0)[0] == pytest.approx(expected, rel=1e-10)
@@ -178,8 +182,19 @@ def test_cluster_without_volume_counts_as_cut_off(K):
     Z = np.eye(2)[(np.arange(N) < 2).astype(int)]
     b = weights()
     for similarity in (KernelSimilarity(K, MU), GeneralSimilarity(K, MU)):
-        cut = similarity.cut(Z)
+        cut = similarity.cuts([Z])[0]
         penalty = cut(b, 0.0)[0]
         assert cut(b, 1.0)[0] - penalty == pytest.approx(1.0, rel=1e-10)
         differences = finite_differences(lambda v, cut=cut: cut(v, 0.7)[0], b)
         np.testing.assert_allclose(cut(b, 0.7)[1], differences, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "low rank", "general"])
+def test_values_of_several_cuts(K, form):
+    similarity = GeneralSimilarity(K, MU) if form == "general" else None
+    similarity = similarity or KernelSimilarity(forms(K)[form], MU)
+    Zs = [np.eye(3)[labels()], np.eye(2)[np.arange(N) % 2], np.eye(4)[np.arange(N) % 4]]
+    cuts, b = similarity.cuts(Zs), weights()
+    alone = [similarity.cuts([Z])[0](b, 0.7)[0] for Z in Zs]
+    assert len({round(value, 6) for value in alone}) == 3
+    np.testing.assert_allclose(similarity.values(cuts, b, 0.7), alone, rtol=1e-12)

@@ -24,6 +24,7 @@ References
    Learning Representations (2022). https://arxiv.org/abs/2109.08675
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +38,7 @@ Array = NDArray[np.float64]
 ValueAndGradient = tuple[float, Array]
 
 _MIN_DEGREE = 1e-6  # of the mean
+_MATRIX_BYTES = 2**29  # up to which a second dense matrix is formed, for speed
 _SIGMA_TOL = 1e-3
 _SIGMA_STEPS = 300
 
@@ -61,8 +63,7 @@ class LowRank:
 class _ScaledSimilarity:
     """D^-1/2 W(b) D^-1/2 as an operator: one product with K, of twice as many columns.
 
-    The product is bound by reading K, so it takes little longer than one with the matrix itself,
-    which would need as much memory as K.
+    It serves where the matrix itself would take too much memory.
     """
 
     def __init__(self, K: Any, b: Array, mu: float, scale: Array) -> None:
@@ -118,16 +119,33 @@ class KernelSimilarity:
         """Return D^-1/2 W(b) D^-1/2 and D^-1/2, zero for a point without similarity."""
         scale = _inverse_root(self.degrees(b))
         K, mu = self.K, self.mu
-        if not sparse.issparse(K):
+        if sparse.issparse(K):
+            i = np.repeat(np.arange(self.n), np.diff(K.indptr))
+            j = K.indices
+            data = K.data * ((b[i] + b[j] - mu * b[i] * b[j]) * (scale[i] * scale[j]))
+            return sparse.csr_array((data, j, K.indptr), shape=K.shape), scale
+        if isinstance(K, LowRank) or K.nbytes > _MATRIX_BYTES:
             return _ScaledSimilarity(K, b, mu, scale), scale
-        i = np.repeat(np.arange(self.n), np.diff(K.indptr))
-        j = K.indices
-        data = K.data * ((b[i] + b[j] - mu * b[i] * b[j]) * (scale[i] * scale[j]))
-        return sparse.csr_array((data, j, K.indptr), shape=K.shape), scale
+        N = np.outer(b, 1.0 - mu * b)
+        N += b
+        N *= K
+        N *= scale[:, None]
+        N *= scale
+        return N, scale
 
-    def cut(self, Z: Array) -> "KernelCut":
-        """Return the normalised cut of Z as a function of b."""
-        return KernelCut(self, Z)
+    def cuts(self, Zs: Sequence[Array]) -> list["KernelCut"]:
+        """Return the normalised cut of every Z as a function of b."""
+        products = _product_by_parts(self.K, Zs)
+        return [KernelCut(self, Z, KZ) for Z, KZ in zip(Zs, products, strict=True)]
+
+    def values(self, cuts: Sequence["KernelCut"], b: Array, rho: float) -> list[float]:
+        """Return the values of cuts at b; one product with K serves all."""
+        Kb = self.K @ b
+        products = _product_by_parts(self.K, [b[:, None] * cut.Z for cut in cuts])
+        return [
+            rho * cut.trace(b, Kb, KbZ)[0] + self.penalty(b, Kb)[0]
+            for cut, KbZ in zip(cuts, products, strict=True)
+        ]
 
     def penalty(self, b: Array, Kb: Array) -> ValueAndGradient:
         """Return (-d'b + mu b'(K + 2 sigma D)b / (1 + 2 sigma)) / s and its gradient."""
@@ -143,22 +161,24 @@ class KernelCut:
     2 (K o T)(1 - mu b), T_ij = (q_i + q_j)/2 - z_i'A z_j: one product of K with c + 2 columns.
     """
 
-    def __init__(self, similarity: KernelSimilarity, Z: Array) -> None:
-        self.similarity, self.Z = similarity, Z
-        self.KZ: Array = similarity.K @ Z
+    def __init__(self, similarity: KernelSimilarity, Z: Array, KZ: Array) -> None:
+        self.similarity, self.Z, self.KZ = similarity, Z, KZ
+
+    def trace(self, b: Array, Kb: Array, KbZ: Array) -> tuple[float, Array, Array]:
+        """Return the cut, q and ZA at b from K b and K diag(b) Z."""
+        v = 1.0 - self.similarity.mu * b
+        degrees = b * self.similarity.d + v * Kb
+        return _trace(self.Z, degrees, b[:, None] * self.KZ + v[:, None] * KbZ)
 
     def __call__(self, b: Array, rho: float) -> ValueAndGradient:
         """Return value and gradient at b."""
-        of, Z, KZ = self.similarity, self.Z, self.KZ
-        column = b[:, None]
-        products = of.K @ np.hstack((column, column * Z))
+        of, column = self.similarity, b[:, None]
+        products = of.K @ np.hstack((column, column * self.Z))
         Kb, KbZ = products[:, 0], products[:, 1:]
-        v = 1.0 - of.mu * b
-        degrees = b * of.d + v * Kb
-        WZ = column * KZ + v[:, None] * KbZ
-        value, q, ZA = _trace(Z, degrees, WZ)
-        Kv, KvZ = of.d - of.mu * Kb, KZ - of.mu * KbZ
-        gradient = q * Kv + of.K @ (q * v) - 2.0 * np.einsum("ij,ij->i", ZA, KvZ)
+        value, q, ZA = self.trace(b, Kb, KbZ)
+        Kv, KvZ = of.d - of.mu * Kb, self.KZ - of.mu * KbZ
+        Kqv = of.K @ (q * (1.0 - of.mu * b))
+        gradient = q * Kv + Kqv - 2.0 * np.einsum("ij,ij->i", ZA, KvZ)
         penalty, penalty_gradient = of.penalty(b, Kb)
         return rho * value + penalty, rho * gradient + penalty_gradient
 
@@ -204,9 +224,13 @@ class GeneralSimilarity:
         W *= scale
         return W, scale
 
-    def cut(self, Z: Array) -> "GeneralCut":
-        """Return the normalised cut of Z as a function of b."""
-        return GeneralCut(self, Z)
+    def cuts(self, Zs: Sequence[Array]) -> list["GeneralCut"]:
+        """Return the normalised cut of every Z as a function of b."""
+        return [GeneralCut(self, Z) for Z in Zs]
+
+    def values(self, cuts: Sequence["GeneralCut"], b: Array, rho: float) -> list[float]:
+        """Return the values of cuts at b."""
+        return [cut(b, rho)[0] for cut in cuts]
 
 
 class GeneralCut:
@@ -227,6 +251,12 @@ class GeneralCut:
         penalty = float(b @ (of.mu * quadratic - of.d)) / of.s
         penalty_gradient = (2.0 * of.mu * quadratic - of.d) / of.s
         return rho * value + penalty, rho * gradient + penalty_gradient
+
+
+def _product_by_parts(K: Any, parts: Sequence[Array]) -> list[Array]:
+    """Return K times every part: one wide product is faster than many narrow ones."""
+    ends = np.cumsum([part.shape[1] for part in parts])[:-1]
+    return np.hsplit(K @ np.hstack(parts), ends)
 
 
 def _trace(Z: Array, degrees: Array, WZ: Array) -> tuple[float, Array, Array]:

@@ -121,26 +121,22 @@ def cluster(
     def project(v: Array) -> Array:
         return project_box_plane(v, lower, upper, float(n))
 
-    def objective_of(Z: Array) -> Callable[[Array], tuple[float, Array]]:
-        cut, n_empty = similarity.cut(Z), n_clusters - Z.shape[1]
-
-        def value_and_gradient(b: Array) -> tuple[float, Array]:
-            value, gradient = cut(b, rho)
-            return value + rho * n_empty, gradient
-
-        return value_and_gradient
-
     def best(embedding: Array, b: Array) -> tuple[Any, Labels, float]:
         """Return the objective of the best partition, its labels and its value at b."""
         proposals = propose(embedding)
-        if relaxed:
-            proposals, candidates = proposals[:1], [objective_of(embedding)]
-        else:
-            proposals = proposals[:1] if max_iter == 0 else proposals
-            candidates = [objective_of(_indicators(labels)) for labels in proposals]
-        values = [candidate(b)[0] for candidate in candidates]
+        if relaxed or max_iter == 0:
+            proposals = proposals[:1]
+        Zs = [embedding] if relaxed else [_indicators(labels) for labels in proposals]
+        cuts: Any = similarity.cuts(Zs)
+        empty = [rho * (n_clusters - Z.shape[1]) for Z in Zs]
+        values = np.add(similarity.values(cuts, b, rho), empty)
         at = int(np.argmin(values))
-        return candidates[at], proposals[at], values[at]
+
+        def value_and_gradient(b: Array) -> tuple[float, Array]:
+            value, gradient = cuts[at](b, rho)
+            return value + empty[at], gradient
+
+        return value_and_gradient, proposals[at], float(values[at])
 
     b = project(weights)
     eigen, embedding = _embed(similarity, b, n_clusters, block)

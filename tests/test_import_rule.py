@@ -1,6 +1,7 @@
 """Imports go strictly down the layers, and importing kernelfit is cheap."""
 
 import ast
+import os
 import subprocess
 import sys
 from collections import defaultdict
@@ -159,19 +160,25 @@ def test_checker_finds_a_second_user_of_an_optional_library(tmp_path):
 
 
 def run_python(code: str) -> str:
+    # As for a user, modules are compiled once: the first run of some code leaves them behind.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-c", code]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=env).stdout
 
 
-def import_seconds(statement: str) -> float:
-    """Return the least processor time of three imports, each in a new process."""
-    code = f"from time import process_time as t; s = t()\n{statement}\nprint(t() - s)"
-    return min(float(run_python(code)) for _ in range(3))
+def import_seconds(*statements: str) -> list[float]:
+    """Return the least processor times of four imports each, in new processes that take turns."""
+    codes = [
+        f"from time import process_time as t; s = t()\n{s}\nprint(t() - s)" for s in statements
+    ]
+    rounds = [[float(run_python(code)) for code in codes] for _ in range(4)]
+    return [min(times) for times in zip(*rounds, strict=True)]
 
 
 @pytest.mark.parametrize("statement", ["import kernelfit", "from kernelfit import *"])
 def test_import_is_cheap(statement):
-    assert import_seconds(statement) <= 1.5 * import_seconds("import sklearn.svm")
+    ours, theirs = import_seconds(statement, "import sklearn.svm")
+    assert ours <= 1.5 * theirs
 
 
 def test_import_loads_no_heavy_library():

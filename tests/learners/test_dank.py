@@ -201,6 +201,22 @@ def test_newton_converges_where_few_eigenvalues_are_above_the_threshold(task):
     assert duality_gap(machine, result.x) <= 1.01e-6 * result.objective
 
 
+@pytest.mark.parametrize("rows_on_demand", [False, True])
+@pytest.mark.parametrize(("method", "most"), [("knpl", 3), ("dank", 8)])
+def test_large_regression_takes_few_rounds(method, most, rows_on_demand):
+    """Far from the plain machine; more free variables than a polish is worth."""
+    problem = example("svr", n=1300, C=30.0).replace(epsilon=0.01)
+    gram = DenseGram(problem.K)
+    if rows_on_demand:
+        gram = RowGram(lambda idx: problem.K[idx], np.diag(problem.K), 8 * 1300 * 400, np.float64)
+    tau = 0.01 if method == "dank" else 0.0
+    result = learn(problem, 1.0, tau, method, True, gram=gram, tol=1e-6, polish=True)
+    assert result.converged and result.n_iter <= most
+    assert all(gap > 1e-6 * result.objective for _, gap in result.history[:-1])  # none for polish
+    machine = problem.replace(K=result.response.matrix(problem.K) * problem.K)
+    assert duality_gap(machine, result.x) <= 1.01e-6 * result.objective
+
+
 def test_relative_eta_is_a_multiple_of_the_squared_norm():
     problem = example("svc", n=30)
     machine = solve_svm_dual(**problem.__dict__, tol=1e-6, polish=True)

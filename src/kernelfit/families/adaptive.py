@@ -300,10 +300,12 @@ def _groups(distances: FloatArray, most: int) -> list[slice]:
 
 def _leading_eigenpairs(M: FloatArray, limit: float) -> tuple[FloatArray, FloatArray]:
     """Return eigenvalues, largest first, and eigenvectors: all above the limit and some below."""
-    order = len(M)
+    order, least_rank = len(M), _least_count(M[1:, 1:], limit)
     for wanted in _LANCZOS_SIZES:
         if order <= max(_MAX_DENSE_ORDER, 8 * wanted):
             break
+        if 2 * least_rank > wanted:
+            continue
         start = np.linspace(1.0, 2.0, order)  # fixed, hence reproducible
         try:
             values, vectors = eigsh(M, k=wanted, which="LA", v0=start, maxiter=_LANCZOS_RESTARTS)
@@ -317,6 +319,16 @@ def _leading_eigenpairs(M: FloatArray, limit: float) -> tuple[FloatArray, FloatA
     # All of them: LAPACK's routine for a part of the spectrum fails where that is clustered.
     values, vectors = np.linalg.eigh(M)
     return values[::-1], vectors[:, ::-1]
+
+
+def _least_count(M: FloatArray, limit: float) -> float:
+    """Return a lower bound on the number r of eigenvalues above the limit, for M psd of order m.
+
+    ``trace(M) <= m limit + sum of those above <= m limit + sqrt(r) ||M||``. By interlacing it holds
+    for a matrix of which M is a principal submatrix, too.
+    """
+    excess = max(float(np.trace(M)) - len(M) * limit, 0.0)
+    return (excess / (np.linalg.norm(M) or 1.0)) ** 2
 
 
 def _all_found(M: FloatArray, values: FloatArray, vectors: FloatArray, limit: float) -> bool:

@@ -67,7 +67,8 @@ def products(K: KernelMatrix, idx: Indices, coef: FloatArray, power: int = 1) ->
     """Return ``K[:, idx] @ coef``, or with the entries of K squared for ``power=2``."""
     out = np.zeros((K.n, *coef.shape[1:]))
     for positions, source, places in K.parts(idx, exact=True):
-        rows = source if len(places) == len(source) else source[places]
+        in_order = np.array_equal(places, np.arange(len(source)))
+        rows = source if in_order else source[places]
         if power == 2:
             rows = np.square(rows, dtype=np.float64)  # not rounded where K is in float32
         out += rows.T @ coef[positions]

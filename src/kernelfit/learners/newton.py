@@ -1,11 +1,11 @@
 r"""Majorised Newton steps for the saddle problem of an entrywise kernel factor.
 
-The energy's Hessian at beta is majorised by a matrix Q: the Hessian itself for KNPL and for DANK
-without a nuclear norm, nearly that with one
-(:meth:`kernelfit.families.adaptive.LowRankResponse.curvature`), and for large problems
-``(Theta + Gamma) o K + diag(D)``, whose rows can be computed on demand. The quadratic model with Q
-is an SVM dual, solved from beta; the step goes to the maximum of h on the segment towards its
-solution.
+The energy's Hessian at beta is majorised by a matrix Q: first ``(Theta + Gamma) o K + diag(D)``,
+which is the Hessian for DANK without a nuclear norm and close to it for KNPL, and whose rows can be
+computed on demand; where steps with it gain too little, a dearer matrix that is nearly the Hessian
+with the nuclear norm (:meth:`kernelfit.families.adaptive.LowRankResponse.curvature`). The quadratic
+model with Q is an SVM dual, solved from beta; the step goes to the maximum of h on the segment
+towards its solution.
 """
 
 from collections.abc import Iterator
@@ -15,27 +15,51 @@ import numpy as np
 from kernelfit.families.hadamard import Indices, Response
 from kernelfit.learners.saddle import SaddleProblem, falling_root
 from kernelfit.solvers.gram import DenseGram, RowGram
+from kernelfit.solvers.quartic_dual import solve_quartic_dual
 from kernelfit.solvers.result import FloatArray
 from kernelfit.solvers.svm_dual import solve_svm_dual
 
-# The model is solved to this fraction of the present gap.
+# The model is solved to this fraction of the present gap, unless rounding prevents it.
 _INNER_ACCURACY = 0.01
+_INNER_ROUNDS = 30
 # A full step that leaves at most this fraction of the gap is taken as it is.
 _ENOUGH = 0.8
-# Up to this order the tighter bound on the Hessian, some products of n x n matrices, pays.
-_MAX_TIGHT = 3000
+# Steps that leave more than this fraction of the gap call for the tighter bound on the Hessian.
+_SLOW = 0.4
+# Up to this order the tighter bound, some products of n x n matrices, pays.
+_MAX_TIGHT = 5000
 _CACHE_BYTES = 2**28
+_CHUNK = 64
+_START_ACCURACY = 1e-3
 
 
 def newton_steps(problem: SaddleProblem, beta: FloatArray) -> Iterator[Response]:
-    """Yield the responses to beta and to the points of the Newton steps from it."""
-    response = problem.respond(beta)
+    """Yield the responses to a point not worse than beta and to those of the Newton steps from it.
+
+    Parameters
+    ----------
+    problem : SaddleProblem
+    beta : ndarray of shape (n,)
+        A feasible point, such as the solution of the machine with kernel K.
+
+    Yields
+    ------
+    Response
+    """
+    response = _start(problem, beta)
+    previous, tight, space = np.inf, False, None
     while True:
         yield response
         beta = response.beta
         gap = problem.gap(response)[0]
-        Q = _curvature(problem, response)
+        tight = tight or gap > _SLOW * previous
+        previous = gap
+        if space is None and problem.gram.matrix is not None:
+            space = np.empty((len(beta), len(beta)))  # once: its pages are costly at first touch
+        Q = _curvature(problem, response, tight, space)
         linear = problem.p - response.decision + Q.exact_decision(beta)
+        if not np.isfinite(linear).all():  # overflow where eta is tiny
+            return
         value = float(linear @ beta) - problem.epsilon * float(np.abs(beta).sum())
         value -= 0.5 * float(beta @ Q.exact_decision(beta))
         model = solve_svm_dual(
@@ -46,6 +70,7 @@ def newton_steps(problem: SaddleProblem, beta: FloatArray) -> Iterator[Response]
             epsilon=problem.epsilon,
             fit_intercept=problem.fit_intercept,
             tol=min(max(_INNER_ACCURACY * gap / max(abs(value), gap), 1e-15), 1e-2),
+            max_iter=_INNER_ROUNDS,
             warm_start=beta,
             assume_psd=True,
         )
@@ -58,15 +83,47 @@ def newton_steps(problem: SaddleProblem, beta: FloatArray) -> Iterator[Response]
                 return
 
 
-def _curvature(problem: SaddleProblem, response: Response) -> DenseGram | RowGram:
+def _start(problem: SaddleProblem, beta: FloatArray) -> Response:
+    """Return the response to beta, or to the solution of DANK with tau = 0 where its gap is less.
+
+    The quartic solver finds that at about the cost of a plain machine. It saves most of the steps,
+    unless tau is so large that no adaptation is left.
+    """
+    given = problem.respond(beta)
+    gap = problem.gap(given)[0]
+    if gap <= _START_ACCURACY * abs(problem.objective(given)):
+        return given
+    smooth = solve_quartic_dual(
+        problem.gram,
+        problem.p,
+        problem.lower,
+        problem.upper,
+        problem.family.eta,
+        weight=problem.family.weight,
+        epsilon=problem.epsilon,
+        fit_intercept=problem.fit_intercept,
+        tol=_START_ACCURACY,
+        warm_start=beta,
+        assume_psd=True,
+    )
+    other = problem.respond(smooth.x)
+    return other if problem.gap(other)[0] < gap else given
+
+
+def _curvature(
+    problem: SaddleProblem, response: Response, tight: bool, space: FloatArray | None
+) -> DenseGram | RowGram:
+    """Return Q, its rows on demand unless there is space for all of it."""
     gram = problem.gram
     ridge = response.ridge(gram)
-    if gram.n <= _MAX_TIGHT:
-        K = gram.block(np.arange(gram.n)) if gram.matrix is None else gram.matrix
+    if tight and gram.n <= _MAX_TIGHT:
+        K = gram.block(np.arange(gram.n), exact=True) if gram.matrix is None else gram.matrix
         return DenseGram(response.curvature(K, ridge))
-    if gram.matrix is not None:
-        everything = np.arange(gram.n)
-        return DenseGram(response.curvature_rows(everything, gram.matrix, ridge))
+    if gram.matrix is not None and space is not None:
+        for first in range(0, gram.n, _CHUNK):  # so that what is passing stays in cache
+            idx = np.arange(first, min(first + _CHUNK, gram.n))
+            space[idx] = response.curvature_rows(idx, gram.matrix[idx], ridge)
+        return DenseGram(space)
 
     def rows(idx: Indices) -> FloatArray:
         K = np.empty((len(idx), gram.n))

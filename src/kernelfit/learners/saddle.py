@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelfit.families.hadamard import HadamardFamily, Response
+from kernelfit.solvers.block_rounds import MAX_POLISH_VARIABLES, is_free
 from kernelfit.solvers.certificate import duality_gap, optimal_intercept
 from kernelfit.solvers.gram import DenseGram, RowGram
 from kernelfit.solvers.result import FloatArray, SvmDualResult
@@ -113,7 +114,8 @@ def follow(
     max_iter : int
         Largest number of rounds.
     polish : bool, default=False
-        Go on for a few rounds after that, as long as each at least halves the gap.
+        Go on for a few rounds after that, as long as each at least halves the gap, where few
+        variables are free.
     callback : callable, optional
         Called as ``callback(n_iter, objective, gap)`` after every round.
 
@@ -137,7 +139,9 @@ def follow(
         elif converged and gap > 0.5 * previous:
             break
         previous = gap
-        enough = not polish or rounds >= met_at + _POLISH_ROUNDS
+        free = is_free(response.beta, problem.lower, problem.upper, problem.epsilon)
+        n_free = int(np.count_nonzero(free))
+        enough = not polish or rounds >= met_at + _POLISH_ROUNDS or n_free > MAX_POLISH_VARIABLES
         if (converged and enough) or gap <= resolution or rounds >= max_iter:
             break
     return SaddleResult(

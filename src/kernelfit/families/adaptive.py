@@ -328,7 +328,7 @@ def _least_count(M: FloatArray, limit: float) -> float:
     for a matrix of which M is a principal submatrix, too.
     """
     excess = max(float(np.trace(M)) - len(M) * limit, 0.0)
-    return (excess / (np.linalg.norm(M) or 1.0)) ** 2
+    return (excess / (float(np.linalg.norm(M)) or 1.0)) ** 2
 
 
 def _all_found(M: FloatArray, values: FloatArray, vectors: FloatArray, limit: float) -> bool:

@@ -5,7 +5,7 @@ from importlib import import_module
 
 from benchmarks.data import data_folder
 
-NAMES = ("svm_grid", "svm_core", "svm_large", "dank", "tkl", "tkl_large", "cds")
+NAMES = ("imports", "svm_grid", "svm_core", "svm_large", "dank", "tkl", "tkl_large", "cds")
 
 if __name__ == "__main__":
     if data_folder() is None:

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.cluster import KMeans
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -285,12 +286,12 @@ class AdaptiveMachine(BaseKernelMachine):
         else:
             count = 1 if self._rule == "nearest" else n_neighbors
             shares = knn_shares(squared_distances(X, data), weight, count)
-        on_support = np.isin(rows, own)
-        merged = np.zeros((X.shape[0], len(own) + 1))
-        order = np.argsort(own)
-        merged[:, order] = shares[:, on_support]
-        merged[:, -1] = shares[:, ~on_support].sum(axis=1)
-        used = np.flatnonzero(merged.any(axis=0))
+        # Rows of the factor off the support are equal, and stored last.
+        place = np.full(self.shape_fit_[0], len(own))
+        place[own] = np.arange(len(own))
+        merge = (np.ones(len(rows)), (np.arange(len(rows)), place[rows]))
+        merged = shares @ sparse.csr_array(merge, shape=(len(rows), len(own) + 1))
+        used = np.flatnonzero(merged.sum(axis=0))
         theta = self._factors[k].rows(used, self._support_gram(k, used))[:, :-1]
         # Where a point resembles none, the factor is that without adaptation.
         alone = 1.0 - merged.sum(axis=1)

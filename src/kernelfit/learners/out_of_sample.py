@@ -5,12 +5,15 @@ of its rows, ``Theta(x, .) = sum_j share_j(x) Theta[j]``, with the shares below.
 weight m counts as m points.
 """
 
+from typing import Any
+
 import numpy as np
+from scipy import sparse
 
 from kernelfit.solvers.result import FloatArray
 
 
-def knn_shares(distances: FloatArray, weight: FloatArray, n_neighbors: int) -> FloatArray:
+def knn_shares(distances: FloatArray, weight: FloatArray, n_neighbors: int) -> Any:
     """Return equal shares of the nearest training points.
 
     Parameters
@@ -23,19 +26,27 @@ def knn_shares(distances: FloatArray, weight: FloatArray, n_neighbors: int) -> F
 
     Returns
     -------
-    ndarray of shape (m, n)
+    csr_array of shape (m, n)
         Rows sum to 1.
     """
-    order = np.argsort(distances, axis=1, kind="stable")
-    sorted_weight = weight[order]
-    before = np.cumsum(sorted_weight, axis=1) - sorted_weight
-    taken = np.clip(n_neighbors - before, 0.0, sorted_weight)
-    shares = np.zeros(distances.shape)
-    np.put_along_axis(shares, order, taken / taken.sum(axis=1, keepdims=True), axis=1)
+    # So many points suffice, whichever they are.
+    enough = int(np.searchsorted(np.cumsum(np.sort(weight)), n_neighbors))
+    enough = min(enough, len(weight) - 1)
+    farthest = np.partition(distances, enough, axis=1)[:, enough]
+    rows, columns = np.nonzero(distances <= farthest[:, None])
+    nearest_first = np.lexsort((distances[rows, columns], rows))
+    columns = columns[nearest_first]
+    counts = weight[columns]
+    before = np.cumsum(counts) - counts
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    taken = np.clip(n_neighbors - (before - before[starts][rows]), 0.0, counts)
+    taken /= np.bincount(rows, taken)[rows]
+    shares = sparse.csr_array((taken, (rows, columns)), shape=distances.shape)
+    shares.eliminate_zeros()
     return shares
 
 
-def reciprocal_neighbours(distances: FloatArray) -> FloatArray:
+def reciprocal_neighbours(distances: FloatArray) -> Any:
     """Return the whole share of the reciprocal nearest neighbour, the rule of the DANK paper.
 
     It maximises ``1 / (r s)``, where the new point is the r-th nearest of all new points to the
@@ -49,15 +60,21 @@ def reciprocal_neighbours(distances: FloatArray) -> FloatArray:
 
     Returns
     -------
-    ndarray of shape (m, n)
+    csr_array of shape (m, n)
     """
-    s = distances.argsort(axis=1, kind="stable").argsort(axis=1) + 1.0
-    r = distances.argsort(axis=0, kind="stable").argsort(axis=0) + 1.0
-    # Of equal products, the nearer training point.
-    best = np.lexsort((s, r * s), axis=1)[:, 0]
-    shares = np.zeros(distances.shape)
-    shares[np.arange(len(distances)), best] = 1.0
-    return shares
+    s, r = _ranks(distances), _ranks(distances.T).T
+    # Of equal products, the nearer training point: s is at most n.
+    best = np.argmin(r * s + s / (distances.shape[1] + 1.0), axis=1)
+    rows = np.arange(len(distances))
+    return sparse.csr_array((np.ones(len(rows)), (rows, best)), shape=distances.shape)
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Return the places, from 1, that the entries of each row have when sorted."""
+    ranks = np.empty(values.shape)
+    order = np.argsort(values, axis=1, kind="stable")
+    np.put_along_axis(ranks, order, np.arange(1.0, values.shape[1] + 1.0)[None], axis=1)
+    return ranks
 
 
 def smooth_shares(kernel: FloatArray, weight: FloatArray) -> FloatArray:

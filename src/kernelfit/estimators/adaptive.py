@@ -291,11 +291,10 @@ class AdaptiveMachine(BaseKernelMachine):
         place[own] = np.arange(len(own))
         merge = (np.ones(len(rows)), (np.arange(len(rows)), place[rows]))
         merged = shares @ sparse.csr_array(merge, shape=(len(rows), len(own) + 1))
-        used = np.flatnonzero(merged.sum(axis=0))
-        theta = self._factors[k].rows(used, self._support_gram(k, used))[:, :-1]
+        theta = self._factors[k].averages(merged, lambda used: self._support_gram(k, used))
         # Where a point resembles none, the factor is that without adaptation.
         alone = 1.0 - merged.sum(axis=1)
-        return merged[:, used] @ theta + self._neutral[k] * alone[:, None]
+        return theta[:, :-1] + self._neutral[k] * alone[:, None]
 
 
 def parse_eta(eta):

@@ -19,9 +19,10 @@ so that the shift of the largest eigenvalue against N is computed from B without
 energy is exact to rounding although N^2 eta may be 10^11 times larger.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
@@ -108,6 +109,11 @@ class LowRankResponse(Response):
         """Return F[idx]."""
         place = _places(self.beta)
         return np.asarray((self.factors[place[idx]] @ self.factors.T)[:, place])
+
+    def averages(self, shares: Any, K_rows: Callable[[Indices], FloatArray]) -> FloatArray:
+        """Return ``shares @ F``."""
+        factors = self.factors[_places(self.beta)]
+        return np.asarray((shares @ factors) @ factors.T)
 
     def diagonal(self, K_diagonal: FloatArray) -> FloatArray:
         """Return the diagonal of F."""

@@ -35,7 +35,7 @@ References
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -113,6 +113,11 @@ class Response(ABC):
     @abstractmethod
     def rows(self, idx: Indices, K_rows: FloatArray) -> FloatArray:
         """Return Theta[idx]; `K_rows` is K[idx], of which columns off the support do not matter."""
+
+    def averages(self, shares: Any, K_rows: Callable[[Indices], FloatArray]) -> FloatArray:
+        """Return ``shares @ Theta`` for a dense or sparse array; `K_rows` returns rows of K."""
+        used = np.flatnonzero(shares.sum(axis=0))
+        return np.asarray(shares[:, used] @ self.rows(used, K_rows(used)))
 
     def compact(self) -> Self:
         """Return the response on the support and one more point, which stands for all others.

@@ -94,11 +94,10 @@ def test_curvature_bounds_the_hessian(method, tau, seed):
     ) / (2 * h)
     assert np.linalg.eigvalsh(bound - (hessian + hessian.T) / 2).min() > -1e-6
     assert np.linalg.eigvalsh(rough - bound).min() > -1e-9
-    if method == "dank" and tau == 0.0:
+    if tau == 0.0:
         assert np.allclose(bound, hessian, atol=1e-6)
-    if method == "dank":
-        # No more than the groups of eigenvectors below the threshold allow.
-        assert np.linalg.eigvalsh(1.25 * (hessian + hessian.T) / 2 - bound).min() > -1e-6
+    # No more than the groups of eigenvectors below the threshold allow.
+    assert np.linalg.eigvalsh(1.25 * (hessian + hessian.T) / 2 - bound).min() > -1e-6
 
 
 @pytest.mark.parametrize("factor", [0.999, 1.001])

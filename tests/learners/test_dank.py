@@ -201,6 +201,37 @@ def test_newton_converges_where_few_eigenvalues_are_above_the_threshold(task):
     assert duality_gap(machine, result.x) <= 1.01e-6 * result.objective
 
 
+@pytest.mark.parametrize(
+    ("kernel", "C", "tau", "eta"), [("linear", 1e5, 2.0, 100.0), ("rbf", 1e4, 150.0, 1.0)]
+)
+def test_newton_goes_on_where_curvature_grows_along_the_step(kernel, C, tau, eta):
+    """Low rank, or no factor left at beta = 0: the quadratic model ends far off at the bounds."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    K = X @ X.T if kernel == "linear" else np.exp(-0.2 * ((X[:, None] - X) ** 2).sum(axis=2))
+    problem = svr_problem(K, np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=60), C, 0.1)
+    result = learn(problem, eta, tau, tol=1e-6)
+    assert result.converged and result.n_iter <= 30
+    assert np.all(np.diff([value for value, _ in result.history]) >= -1e-9 * result.objective)
+    machine = dank.saddle_problem(problem, result.x, eta, tau, "dank")
+    assert duality_gap(machine, result.x) <= 1.01e-6 * result.objective
+
+
+@pytest.mark.parametrize("change", ["bounds", "sum"])
+@pytest.mark.parametrize("solver", ["newton", "damped"])
+def test_start_is_made_feasible(solver, change):
+    """A near-identity kernel: coefficients at their bounds are optimal, whatever the bounds."""
+    problem = svc_problem(np.eye(30) + 1e-9, np.repeat([-1.0, 1.0], [10, 20]), 0.01)
+    start = problem.lower + problem.upper  # of the problem without an intercept
+    if change == "bounds":
+        start = 3.0 * learn(problem, 1.0, 0.01, relative=True, tol=1e-6).x
+    result = learn(
+        problem, 1.0, 0.01, relative=True, solver=solver, tol=1e-6, warm_start=start, max_iter=50
+    )
+    assert_feasible(problem, result.x)
+    assert_certificate_true(problem, result, result.response.eta, 0.01, "dank")
+
+
 @pytest.mark.parametrize("rows_on_demand", [False, True])
 @pytest.mark.parametrize(("method", "most"), [("knpl", 3), ("dank", 8)])
 def test_large_regression_takes_few_rounds(method, most, rows_on_demand):

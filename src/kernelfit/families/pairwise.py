@@ -63,6 +63,25 @@ class PairwiseResponse(Response):
         gamma = self.rate * self.coef**2 * K_diagonal
         return np.asarray(1.0 + self.mean - 2.0 * self.row_means + gamma)
 
+    def curvature(self, K: FloatArray, ridge: FloatArray) -> FloatArray:
+        """Return the Hessian of the energy as an n x n array.
+
+        Gamma~ changes along d by a matrix Gamma~', G by ``P Gamma~' P``. With ``B = K diag(x)`` the
+        matrix of ``d -> 2 eta ||P Gamma~' P||^2`` is ``rate (P o (B P B') + (B P) o (B P)')`` over
+        ``a a'``.
+        """
+        root, support = np.sqrt(self.weight), self.support
+        z = root / np.sqrt(self.weight.sum())  # P = I - z z'
+        B = K * (self.beta / root)
+        u = B @ z
+        rest = B[:, support] @ B[:, support].T - np.outer(u, u)  # B P B'
+        B -= np.outer(u, z)
+        out = B * B.T - np.outer(z, z) * rest
+        out[np.diag_indices_from(out)] += np.diagonal(rest)
+        out *= self.rate
+        out /= np.outer(root, root)
+        return np.asarray(out + self.matrix(K) * K)
+
     def spectrum(self, K: KernelMatrix) -> FloatArray:
         """Return the non-zero eigenvalues of G with its copies counted, largest first.
 

@@ -37,6 +37,7 @@ from kernelfit.learners.alternation import alternating_steps
 from kernelfit.learners.gradient import gradient_steps
 from kernelfit.learners.newton import newton_steps
 from kernelfit.learners.saddle import Gram, SaddleProblem, SaddleResult, follow, neutral_intercept
+from kernelfit.solvers.block_rounds import feasible
 from kernelfit.solvers.quartic_dual import solve_quartic_dual
 from kernelfit.solvers.result import FloatArray
 from kernelfit.solvers.svm_dual import Callback, solve_svm_dual
@@ -137,6 +138,7 @@ def learn_factor(
         return _shifted(result, shift)
     if start is None:
         raise ValueError("expected a starting point")
+    start = feasible(start, lower, upper, fit_intercept)
     match solver:
         case "newton":
             steps = newton_steps(problem, start)

@@ -24,6 +24,10 @@ _INNER_ACCURACY = 0.01
 _INNER_ROUNDS = 30
 # A full step that leaves at most this fraction of the gap is taken as it is.
 _ENOUGH = 0.8
+# Objectives that differ by this fraction count as equal.
+_ROUNDOFF = 1e-11
+# What a full step leaves of the damping.
+_RELAXATION = 0.1
 # Steps that leave more than this fraction of the gap call for the tighter bound on the Hessian.
 _SLOW = 0.4
 # Up to this order the tighter bound, some products of n x n matrices, pays.
@@ -47,7 +51,8 @@ def newton_steps(problem: SaddleProblem, beta: FloatArray) -> Iterator[Response]
     Response
     """
     response = _start(problem, beta)
-    previous, tight, space = np.inf, False, None
+    metric = problem.gram.diagonal() / problem.family.weight
+    previous, tight, damping, space = np.inf, False, 0.0, None
     while True:
         yield response
         beta = response.beta
@@ -56,7 +61,7 @@ def newton_steps(problem: SaddleProblem, beta: FloatArray) -> Iterator[Response]
         previous = gap
         if space is None and problem.gram.matrix is not None:
             space = np.empty((len(beta), len(beta)))  # once: its pages are costly at first touch
-        Q = _curvature(problem, response, tight, space)
+        Q = _curvature(problem, response, tight, damping * metric, space)
         linear = problem.p - response.decision + Q.exact_decision(beta)
         if not np.isfinite(linear).all():  # overflow where eta is tiny
             return
@@ -75,12 +80,19 @@ def newton_steps(problem: SaddleProblem, beta: FloatArray) -> Iterator[Response]
             assume_psd=True,
         )
         full = problem.respond(model.x)
-        if problem.gap(full)[0] <= _ENOUGH * gap:
-            response = full
+        value = problem.objective(response)
+        rises = problem.objective(full) >= value - _ROUNDOFF * abs(value)
+        if rises and problem.gap(full)[0] <= _ENOUGH * gap:
+            response, length = full, 1.0
         else:
-            response = _line_search(problem, response, full)
-            if response.beta is beta:  # rounding hides what is left to gain
-                return
+            rate, length, response = _line_search(problem, response, full)
+        if length == 0.0:  # rounding hides what is left to gain
+            return
+        if length == 1.0:
+            damping *= _RELAXATION
+        else:  # the mean curvature that the search met, beyond that of the model
+            move = model.x - beta
+            damping += (1.0 / length - 1.0) * rate / float(move @ (metric * move))
 
 
 def _start(problem: SaddleProblem, beta: FloatArray) -> Response:
@@ -111,14 +123,21 @@ def _start(problem: SaddleProblem, beta: FloatArray) -> Response:
 
 
 def _curvature(
-    problem: SaddleProblem, response: Response, tight: bool, space: FloatArray | None
+    problem: SaddleProblem,
+    response: Response,
+    tight: bool,
+    damping: FloatArray,
+    space: FloatArray | None,
 ) -> DenseGram | RowGram:
-    """Return Q, its rows on demand unless there is space for all of it."""
+    """Return Q, damped on its diagonal; rows on demand unless there is space for all of it."""
     gram = problem.gram
     ridge = response.ridge(gram)
     if tight and gram.n <= _MAX_TIGHT:
         K = gram.block(np.arange(gram.n), exact=True) if gram.matrix is None else gram.matrix
-        return DenseGram(response.curvature(K, ridge))
+        Q = response.curvature(K, ridge)
+        Q[np.diag_indices_from(Q)] += damping
+        return DenseGram(Q)
+    ridge += damping
     if gram.matrix is not None and space is not None:
         for first in range(0, gram.n, _CHUNK):  # so that what is passing stays in cache
             idx = np.arange(first, min(first + _CHUNK, gram.n))
@@ -135,13 +154,24 @@ def _curvature(
     return RowGram(rows, diagonal, _CACHE_BYTES, np.float64)
 
 
-def _line_search(problem: SaddleProblem, start: Response, end: Response) -> Response:
-    """Return the response at the maximum of h between two points, or the start."""
+def _line_search(
+    problem: SaddleProblem, start: Response, end: Response
+) -> tuple[float, float, Response]:
+    """Return the rate at which h rises at the start, and where on the segment it is largest.
+
+    Returns
+    -------
+    rate : float
+    length : float
+        Of the way to the end; 0 where h does not rise.
+    response : Response
+    """
     direction = end.beta - start.beta
-    current = start
+    length, current = 0.0, start
 
     def slope(t: float) -> float:
-        nonlocal current
+        nonlocal length, current
+        length = t
         if t == 1.0:
             current = end
         elif t > 0.0:
@@ -155,4 +185,4 @@ def _line_search(problem: SaddleProblem, start: Response, end: Response) -> Resp
     rate = slope(0.0)
     if rate > 0.0:
         falling_root(slope, rate)
-    return current
+    return rate, length, current

@@ -142,8 +142,9 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
         Number of rounds.
     converged_ : bool
         Whether `tol` was reached.
-    history_ : ndarray of shape (n_iter_, 2)
-        Objective and gap after every round; a list where there is more than one problem.
+    history_ : ndarray of shape (max(n_iter_, 1), 2)
+        Objective and gap after every round, or of a start that was good enough; a list where there
+        is more than one problem.
     cluster_centers_ : ndarray of shape (partition, n_features)
         Centres of the blocks, with `partition`.
     kernel_ : callable or None
@@ -358,8 +359,8 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
         Number of rounds.
     converged_ : bool
         Whether `tol` was reached.
-    history_ : ndarray of shape (n_iter_, 2)
-        Objective and gap after every round.
+    history_ : ndarray of shape (max(n_iter_, 1), 2)
+        Objective and gap after every round, or of a start that was good enough.
     cluster_centers_ : ndarray of shape (partition, n_features)
         Centres of the blocks, with `partition`.
     kernel_ : callable or None

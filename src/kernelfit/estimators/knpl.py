@@ -116,8 +116,9 @@ class KNPLClassifier(AdaptiveMachine, KernelSVC):
         Number of rounds.
     converged_ : bool
         Whether `tol` was reached.
-    history_ : ndarray of shape (n_iter_, 2)
-        Objective and gap after every round; a list where there is more than one problem.
+    history_ : ndarray of shape (max(n_iter_, 1), 2)
+        Objective and gap after every round, or of a start that was good enough; a list where there
+        is more than one problem.
     kernel_ : callable or None
         The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
         precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
@@ -295,8 +296,8 @@ class KNPLRegressor(AdaptiveMachine, KernelSVR):
         Number of rounds.
     converged_ : bool
         Whether `tol` was reached.
-    history_ : ndarray of shape (n_iter_, 2)
-        Objective and gap after every round.
+    history_ : ndarray of shape (max(n_iter_, 1), 2)
+        Objective and gap after every round, or of a start that was good enough.
     kernel_ : callable or None
         The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
         precomputed. It predicts with ``out_of_sample="neutral"``: decision values are

@@ -1,11 +1,15 @@
 r"""Majorised Newton steps for the saddle problem of an entrywise kernel factor.
 
 The energy's Hessian at beta is majorised by a matrix Q: first ``(Theta + Gamma) o K + diag(D)``,
-which is the Hessian for DANK without a nuclear norm and close to it for KNPL, and whose rows can be
-computed on demand; where steps with it gain too little, a dearer matrix that is nearly the Hessian
-with the nuclear norm (:meth:`kernelfit.families.adaptive.LowRankResponse.curvature`). The quadratic
-model with Q is an SVM dual, solved from beta; the step goes to the maximum of h on the segment
-towards its solution.
+which is the Hessian for DANK without a nuclear norm and whose rows can be computed on demand; where
+steps with it gain too little, a dearer matrix that is the Hessian for KNPL and nearly so with the
+nuclear norm (:meth:`kernelfit.families.adaptive.LowRankResponse.curvature`). The quadratic model
+with Q is an SVM dual, solved from beta; the step goes to the maximum of h on the segment towards
+its solution.
+
+The energy is quartic in beta: where K has low rank or the nuclear norm leaves no factor, Q says
+nothing of the curvature that a long step meets. As much as a step met beyond Q is added to the
+diagonal of the next Q, in the metric ``diag(K) / w``, and taken back by full steps.
 """
 
 from collections.abc import Iterator
@@ -80,8 +84,8 @@ def newton_steps(problem: SaddleProblem, beta: FloatArray) -> Iterator[Response]
             assume_psd=True,
         )
         full = problem.respond(model.x)
-        value = problem.objective(response)
-        rises = problem.objective(full) >= value - _ROUNDOFF * abs(value)
+        objective = problem.objective(response)
+        rises = problem.objective(full) >= objective - _ROUNDOFF * abs(objective)
         if rises and problem.gap(full)[0] <= _ENOUGH * gap:
             response, length = full, 1.0
         else:

@@ -71,6 +71,13 @@ def test_only_a_clear_gain_is_taken(gains, chosen):
     assert DANKClassifierCV()._chosen(results(gains)) == [chosen]
 
 
+@pytest.mark.parametrize(
+    ("gains", "chosen"), [([0.3, -0.2, 0.1], 1), ([0.1], 1), ([0.0, 0.0], 0), ([-0.1, -0.1], 0)]
+)
+def test_regression_takes_any_gain(gains, chosen):
+    assert DANKRegressorCV()._chosen(results(gains)) == [chosen]
+
+
 def test_machines_that_differ_in_eta_alone_count_once():
     table = results([0.1, 0.2, 0.1])
     assert DANKClassifierCV(n_average=10)._ranked(table) == [1]

@@ -4,6 +4,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval
 
 from kernelfit.estimators.adaptive import parse_eta
@@ -28,12 +29,13 @@ class _DANKSearch(KernelMachineCV):
     def _ranked(self, table):
         """Rank the machines with the best eta of every kernel and cost, or the plain ones alone.
 
-        The latter where the grid has some and the best of them is not clearly worse: by more than
-        two standard errors of the difference over the folds.
+        The latter in classification, where the grid has some and the best of them is not clearly
+        worse: by more than two standard errors of the difference over the folds.
         """
         order, params = super()._ranked(table), table["params"]
         plain = [index for index in order if params[index]["eta"] == np.inf]
-        if plain and np.isfinite(table["mean_test_score"][plain[0]]):
+        comparable = plain and np.isfinite(table["mean_test_score"][plain[0]])
+        if is_classifier(self) and comparable:
             gain, error = difference(table, order[0], plain[:1])
             if "split1_test_score" not in table or gain[0] <= 2.0 * error[0]:  # one fold: no error
                 return plain
@@ -252,17 +254,17 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
         (\hat\gamma, \hat C, \hat\eta) = \arg\max_{\gamma, C, \eta}\;
         \frac1k \sum_{j=1}^k \mathrm{score}_j(\gamma, C, \eta)
 
-    The grid contains the plain machine if `etas` contains infinity, as by default. The others are
-    then chosen only where the best of them scores better by more than two standard errors of the
-    difference over the folds. New points are predicted with the neutral factor, in the folds and
-    afterwards. Distances are computed once, and every machine starts from the plain one of its C,
-    which starts from that of the C before.
+    The grid contains the plain machine if `etas` contains infinity, as by default. Unlike accuracy,
+    R^2 tells machines apart well enough for the best one to be taken as it is. New points are
+    predicted with the neutral factor, in the folds and afterwards. Distances are computed once, and
+    every machine starts from the plain one of its C, which starts from that of the C before.
 
     Parameters
     ----------
     gammas : array-like, default=None
         Values of gamma to try. None means ``1 / (2 sigma^2)`` for sigma = 2^5 .. 2^-5, which suits
-        features scaled to [0, 1]. Among equal scores the first C counts, then the first gamma.
+        features scaled to [0, 1]. Among equal scores the first eta counts, then the first C,
+        then the first gamma.
     Cs : array-like, default=None
         Values of C to try; None means 2^-5 .. 2^5.
     etas : array-like, default=None
@@ -277,9 +279,8 @@ class DANKRegressorCV(_DANKSearch, KernelSVRCV):
     n_average : int, default=1
         Largest number of machines whose decision values are averaged: the best one, and those whose
         scores fall short of its by no more than one standard error of the difference over the
-        folds; with a single split, those whose scores equal its. The plain machines alone are
-        averaged unless one with a factor is clearly better, as above; machines that differ in eta
-        alone count once, with the best eta. Where the folds cannot tell machines apart, their mean
+        folds; with a single split, those whose scores equal its. Machines that differ in eta alone
+        count once, with the best eta. Where the folds cannot tell machines apart, their mean
         predicts better than the first of them more often than not.
     cv : int, splitter or iterable of (train, test), default=None
         The folds, as in scikit-learn: None means 5, not shuffled.

@@ -10,9 +10,11 @@ from sklearn.svm import SVC, SVR
 from kernelfit import KernelSVCCV, KernelSVRCV
 from kernelfit.kernels.standard import RBF
 from kernelfit.learners import svm_path
+from kernelfit.learners.dank_path import solve_dank_path
 from kernelfit.learners.svm_path import solve_path
 from kernelfit.solvers.gram import DenseGram
 from kernelfit.solvers.svm_dual import solve_svc_dual, solve_svr_dual
+from tests.reference.svm import duality_gap, svc_problem, svr_problem
 
 GAMMAS, CS = [0.03, 0.5, 8.0], [0.1, 2.0, 40.0, 1000.0]
 FOLDS = StratifiedKFold(4, shuffle=True, random_state=1)
@@ -86,7 +88,25 @@ def test_path_equals_separate_solves(task, gamma):
             assert abs(intercept - single.intercept) <= 2 * radius
 
 
-def test_path_ends_when_no_variable_is_at_its_bound(monkeypatch):
+@pytest.mark.parametrize("path", [solve_path, solve_dank_path])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("Cs", [2.0 ** np.arange(-5, 5.01, 0.25), 10.0 ** np.arange(-3, 4)])
+def test_every_solution_of_a_path_meets_the_tolerance(path, task, Cs):
+    """Scaled by a ratio that rounding makes smaller, coefficients at their bounds look free."""
+    X, y = classification("binary") if task == "classification" else regression()
+    p = np.where(y > 0, 1.0, -1.0) if task == "classification" else y
+    epsilon = None if task == "classification" else 0.1
+    options = {"etas": np.array([np.inf])} if path is solve_dank_path else {}
+    for gamma in (0.001, 0.03, 1.0):
+        K = RBF(gamma)(X)
+        found = path(DenseGram(K), p, np.ones(len(p)), Cs, epsilon=epsilon, tol=1e-4, **options)
+        for C, beta, intercept in zip(Cs, found.coef, found.intercept, strict=True):
+            problem = svc_problem(K, p, C) if epsilon is None else svr_problem(K, p, C, epsilon)
+            value = p @ beta - 0.5 * beta @ K @ beta - (epsilon or 0.0) * np.abs(beta).sum()
+            assert duality_gap(problem, beta, intercept) <= 1.01e-4 * value
+
+
+def test_solution_inside_its_bounds_serves_larger_costs(monkeypatch):
     X, y = classification("binary")
     costs = []
 
@@ -99,11 +119,10 @@ def test_path_ends_when_no_variable_is_at_its_bound(monkeypatch):
     Cs = 10.0 ** np.arange(-2, 7)
     p = np.where(y > 0, 1.0, -1.0)
     path = solve_path(DenseGram(RBF(100.0)(X)), p, np.ones(len(p)), Cs)
-    last = len(costs) - 1
-    assert last < len(Cs) - 1
-    assert np.all(np.abs(path.coef[last]) < Cs[last])
-    assert np.any(np.abs(path.coef[last - 1]) >= Cs[last - 1])
-    assert np.all(path.coef[last:] == path.coef[last])
+    assert len(costs) < len(Cs)
+    skipped = [k for k in range(1, len(Cs)) if np.array_equal(path.coef[k], path.coef[k - 1])]
+    assert len(skipped) == len(Cs) - len(costs)
+    assert np.all(np.abs(path.coef[skipped]) < Cs[skipped, None])
 
 
 @pytest.mark.parametrize("name", ["binary", "three classes"])

@@ -10,8 +10,8 @@ import numpy as np
 
 from kernelfit.families.adaptive import AdaptiveFamily
 from kernelfit.learners.dank import learn_factor, squared_norm
-from kernelfit.learners.saddle import Gram
-from kernelfit.learners.svm_path import PathResult, solve_path
+from kernelfit.learners.saddle import Gram, SaddleResult
+from kernelfit.learners.svm_path import PathResult, meets_tolerance, solve_path, unit_box
 from kernelfit.solvers.result import FloatArray
 
 
@@ -24,13 +24,15 @@ def solve_dank_path(
     etas: FloatArray,
     tau: float = 0.0,
     epsilon: float | None = None,
+    fit_intercept: bool = True,
+    tol: float = 1e-3,
     **options: Any,
 ) -> PathResult:
     """Solve for increasing costs and every multiple.
 
     Parameters
     ----------
-    gram, p, weight, Cs, epsilon, **options
+    gram, p, weight, Cs, epsilon, fit_intercept, tol, **options
         As for :func:`kernelfit.learners.svm_path.solve_path`.
     etas : ndarray of shape (n_etas,)
         Multiples of :func:`kernelfit.learners.dank.squared_norm`; infinity is the plain machine,
@@ -45,7 +47,11 @@ def solve_dank_path(
         intercepts are those for predictions with the kernel itself: the former are multiplied with
         the factor without adaptation, which suits new points.
     """
+    options = {**options, "fit_intercept": fit_intercept, "tol": tol}
     plain = solve_path(gram, p, weight, Cs, epsilon=epsilon, **options)
+    tube = 0.0 if epsilon is None else epsilon
+    unit_lower, unit_upper = unit_box(p, weight, epsilon)
+    latest: list[SaddleResult | None] = [None] * len(etas)
     shape = (len(Cs), len(etas))
     coef = np.empty((*shape, p.size))
     intercept, converged = np.empty(shape), np.empty(shape, dtype=bool)
@@ -55,27 +61,23 @@ def solve_dank_path(
                 coef[k, j] = plain.coef[k]
                 intercept[k, j], converged[k, j] = plain.intercept[k], plain.converged[k]
                 continue
-            if k > 0 and np.array_equal(plain.coef[k], plain.coef[k - 1]):
-                if np.all(np.abs(coef[k - 1, j]) < Cs[k - 1] * weight):
-                    # No bound was met, here or there: a larger cost changes nothing.
-                    coef[k, j] = coef[k - 1, j]
-                    intercept[k, j], converged[k, j] = intercept[k - 1, j], converged[k - 1, j]
-                    continue
-            upper = C * weight * (p > 0.0) if epsilon is None else C * weight
-            with np.errstate(over="ignore", invalid="ignore"):  # such machines score badly
-                result = learn_factor(
-                    gram,
-                    p,
-                    upper - C * weight if epsilon is None else -upper,
-                    upper,
-                    weight=weight,
-                    eta=multiple * squared_norm(plain.coef[k], weight),
-                    relative=False,
-                    tau=tau,
-                    epsilon=0.0 if epsilon is None else epsilon,
-                    warm_start=plain.coef[k],
-                    **options,
-                )
+            box = C * unit_lower, C * unit_upper
+            result = latest[j] if k > 0 and np.array_equal(*plain.coef[k - 1 : k + 1]) else None
+            if result is None or not meets_tolerance(result, p, *box, tube, fit_intercept, tol):
+                with np.errstate(over="ignore", invalid="ignore"):  # such machines score badly
+                    result = learn_factor(
+                        gram,
+                        p,
+                        *box,
+                        weight=weight,
+                        eta=multiple * squared_norm(plain.coef[k], weight),
+                        relative=False,
+                        tau=tau,
+                        epsilon=tube,
+                        warm_start=plain.coef[k],
+                        **options,
+                    )
+            latest[j] = result
             coef[k, j] = result.x
             intercept[k, j], converged[k, j] = result.neutral_intercept, result.converged
     coef *= AdaptiveFamily(np.inf, weight, tau).neutral

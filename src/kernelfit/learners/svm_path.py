@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelfit.solvers.certificate import duality_gap
 from kernelfit.solvers.gram import DenseGram, RowGram
-from kernelfit.solvers.result import FloatArray
+from kernelfit.solvers.result import FloatArray, SvmDualResult
 from kernelfit.solvers.svm_dual import solve_svm_dual
 
 
@@ -32,6 +33,28 @@ class PathResult:
     converged: NDArray[np.bool_]
 
 
+def unit_box(
+    p: FloatArray, weight: FloatArray, epsilon: float | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the bounds for C = 1; `epsilon` is None in classification."""
+    upper = weight * (p > 0.0) if epsilon is None else weight
+    return (upper - weight if epsilon is None else -weight), upper
+
+
+def meets_tolerance(
+    result: SvmDualResult,
+    p: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    epsilon: float,
+    fit_intercept: bool,
+    tol: float,
+) -> bool:
+    """Return whether a solution is one for a larger box, too."""
+    gap = duality_gap(result.decision - p, p, result.x, lower, upper, epsilon, fit_intercept)[0]
+    return bool(gap <= tol * abs(result.objective))
+
+
 def solve_path(
     gram: DenseGram | RowGram,
     p: FloatArray,
@@ -39,6 +62,8 @@ def solve_path(
     Cs: FloatArray,
     *,
     epsilon: float | None = None,
+    fit_intercept: bool = True,
+    tol: float = 1e-3,
     **options: Any,
 ) -> PathResult:
     r"""Solve for increasing costs, each from the solution before.
@@ -49,8 +74,8 @@ def solve_path(
 
     .. math:: t = \frac{p^\top\beta - \epsilon\|\beta\|_1}{\beta^\top K \beta}
 
-    clipped to that range. Once no variable is at its bound, the solution is that of every larger
-    cost.
+    clipped to that range. A solution without variables at their bounds that meets the tolerance for
+    the next cost, too, is taken for it.
 
     Parameters
     ----------
@@ -64,31 +89,36 @@ def solve_path(
         Increasing and positive.
     epsilon : float, optional
         Half the width of the tube in regression; None means classification.
-    **options
+    fit_intercept, tol, **options
         Passed to :func:`kernelfit.solvers.svm_dual.solve_svm_dual`.
 
     Returns
     -------
     PathResult
     """
-    classify = epsilon is None
     tube = 0.0 if epsilon is None else epsilon
-    unit_upper = weight * (p > 0.0) if classify else weight
-    unit_lower = unit_upper - weight if classify else -weight
+    unit_lower, unit_upper = unit_box(p, weight, epsilon)
     coef = np.zeros((len(Cs), p.size))
     intercept = np.zeros(len(Cs))
     converged = np.ones(len(Cs), dtype=bool)
-    start = None
+    start, result, inside = None, None, False
     for k, C in enumerate(Cs):
-        result = solve_svm_dual(
-            gram, p, C * unit_lower, C * unit_upper, epsilon=tube, warm_start=start, **options
-        )
+        box = C * unit_lower, C * unit_upper
+        if result is None or not (
+            inside and meets_tolerance(result, p, *box, tube, fit_intercept, tol)
+        ):
+            result = solve_svm_dual(
+                gram,
+                p,
+                *box,
+                epsilon=tube,
+                fit_intercept=fit_intercept,
+                tol=tol,
+                warm_start=start,
+                **options,
+            )
+            inside = bool(np.all(np.abs(result.x) < C * weight))
         beta = result.x
-        if np.all(np.abs(beta) < C * weight):
-            coef[k:] = beta
-            intercept[k:] = result.intercept
-            converged[k:] = result.converged
-            break
         coef[k], intercept[k], converged[k] = beta, result.intercept, result.converged
         if k + 1 < len(Cs):
             curvature = float(beta @ result.decision)

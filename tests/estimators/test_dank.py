@@ -1,6 +1,7 @@
 """DANK and KNPL as estimators: training, new points, partition, input."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -329,6 +330,17 @@ def test_plain_alternation_warns():
             model = KNPLClassifier(C=100.0, eta="0.01*auto", solver=solver, max_iter=10)
             model.fit(X, y)
         assert not model.converged_ and model.dual_gap_ > 0
+
+
+@pytest.mark.parametrize("eta", [np.inf, "1e6*auto"])
+def test_single_precision_rows_are_not_taken_for_indefinite(eta):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = DANKClassifier(kernel="linear", eta=eta, tau=0.0, cache_size=0.1).fit(X, y)
+    assert 0 <= model.dual_gap_ <= 1e-6 * model.objective_
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.01])

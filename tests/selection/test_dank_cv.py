@@ -87,6 +87,23 @@ def test_machines_that_differ_in_eta_alone_count_once():
     assert DANKClassifierCV(n_average=10)._ranked(table) == [1, 0]
 
 
+def test_repeated_rows_count_as_in_the_machine():
+    """How copies share a coefficient is open, and depends on the path: eta must not."""
+    rng = np.random.default_rng(4)
+    X = np.round(2 * rng.normal(size=(80, 2))) / 2
+    y = (np.sin(X[:, 0]) + 0.1 * rng.normal(size=80) > 0).astype(int)
+    fold = [(np.arange(60), np.arange(60, 80))]
+
+    def value(machine, X, y):
+        return float(machine.decision_function(X)[0])
+
+    machine = DANKClassifier(gamma=1.0, C=10.0, tau=0.0, tol=1e-10).fit(X[:60], y[:60])
+    expected = machine.decision_function(X[60:])[0]
+    for Cs in ([10.0], [0.1, 0.7, 10.0]):
+        search = DANKClassifierCV([1.0], Cs, etas=[1], cv=fold, scoring=value, tol=1e-10).fit(X, y)
+        assert np.isclose(search.cv_results_["split0_test_score"][-1], expected, rtol=1e-5)
+
+
 def test_regression():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(60, 2))

@@ -125,6 +125,21 @@ def test_solution_inside_its_bounds_serves_larger_costs(monkeypatch):
     assert np.all(np.abs(path.coef[skipped]) < Cs[skipped, None])
 
 
+@pytest.mark.parametrize("unit", [1e-7, 1e7])
+def test_choice_does_not_depend_on_the_unit_of_the_target(unit):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(80, 1))
+    y = np.sin(6 * X[:, 0]) + 0.1 * rng.normal(size=80)
+    Cs, options = np.array([0.01, 1.0, 100.0]), {"scoring": "neg_mean_squared_error"}
+    one = KernelSVRCV([0.01, 1, 10], Cs, epsilon=0.05, n_average=3, **options).fit(X, y)
+    other = KernelSVRCV([0.01, 1, 10], Cs * unit, epsilon=0.05 * unit, n_average=3, **options).fit(
+        X, y * unit
+    )
+    assert other.best_index_ == one.best_index_
+    assert np.array_equal(other.cv_results_["rank_test_score"], one.cv_results_["rank_test_score"])
+    assert len(other.estimators_) == len(one.estimators_)
+
+
 @pytest.mark.parametrize("name", ["binary", "three classes"])
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_rows_on_demand_give_the_same_scores(name, multi_class):

@@ -58,7 +58,7 @@ class AdaptiveMachine(BaseKernelMachine):
         # What the learner needs to know of every row beside its cost.
         self._row_table = np.zeros((n, 2), dtype=np.intp)
         if relative:
-            self._row_table[:, 0] = _repeated_rows(X, y)
+            self._row_table[:, 0] = repeated_rows(X, y)
         if self.partition is not None:
             self._row_table[:, 1] = self._make_partition(X, weight)
         self._eta_rule = factor, relative
@@ -325,8 +325,18 @@ def parse_eta(eta):
     return factor, True
 
 
-def _repeated_rows(X, y):
-    """Return numbers that are equal for equal rows of X and y."""
+def repeated_rows(X, y):
+    """Return numbers that are equal for equal rows of X and y.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, n_features)
+    y : ndarray of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
     numbers: dict[tuple, int] = {}
     if isinstance(X, np.ndarray):
         rows = [row.tobytes() for row in np.ascontiguousarray(X + 0.0)]  # no negative zeros

@@ -51,7 +51,9 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
         the plain machine, and "0.1*auto" a multiple of it; with `partition`, of the
         blocks' plain machines, which have no intercept. Infinity trains the plain machine with the
         kernel times ``1 - tau / (2 n)``, or 0 if that is negative, where n is the sum of the
-        weights; for tau = 0 this is the plain machine itself.
+        weights; for tau = 0 this is the plain machine itself. Where that machine's coefficients are
+        not unique, as with a linear kernel and points on a grid, a multiple of their norm is not
+        either, and depends on the order of the rows: give a number there.
     tau : float, default=0.01
         Weight of the nuclear norm relative to eta; 0 is much faster on large data.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
@@ -277,7 +279,9 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
         the plain machine, and "0.1*auto" a multiple of it; with `partition`, of the
         blocks' plain machines, which have no intercept. Infinity trains the plain machine with the
         kernel times ``1 - tau / (2 n)``, or 0 if that is negative, where n is the sum of the
-        weights; for tau = 0 this is the plain machine itself.
+        weights; for tau = 0 this is the plain machine itself. Where that machine's coefficients are
+        not unique, as with a linear kernel and points on a grid, a multiple of their norm is not
+        either, and depends on the order of the rows: give a number there.
     tau : float, default=0.01
         Weight of the nuclear norm relative to eta; 0 is much faster on large data.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"

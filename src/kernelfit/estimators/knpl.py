@@ -39,6 +39,9 @@ class KNPLClassifier(AdaptiveMachine, KernelSVC):
     eta : "auto", str or float, default="auto"
         Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
         the plain machine, and "0.1*auto" a multiple of it; infinity gives the plain machine.
+        Where that machine's coefficients are not unique, as with a linear kernel and points on a
+        grid, a multiple of their norm is not either, and depends on the order of the rows: give a
+        number there.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
         The factor between a new point and the training points. "neutral" is 1, with the intercept
         fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
@@ -234,6 +237,9 @@ class KNPLRegressor(AdaptiveMachine, KernelSVR):
     eta : "auto", str or float, default="auto"
         Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
         the plain machine, and "0.1*auto" a multiple of it; infinity gives the plain machine.
+        Where that machine's coefficients are not unique, as with a linear kernel and points on a
+        grid, a multiple of their norm is not either, and depends on the order of the rows: give a
+        number there.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
         The factor between a new point and the training points. "neutral" is 1, with the intercept
         fitted to that; the other rules average rows of the factor: those of the `n_neighbors`

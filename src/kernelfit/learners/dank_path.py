@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelfit.families.adaptive import AdaptiveFamily
+from kernelfit.families.hadamard import Indices
 from kernelfit.learners.dank import learn_factor, squared_norm
 from kernelfit.learners.saddle import Gram, SaddleResult
 from kernelfit.learners.svm_path import PathResult, meets_tolerance, solve_path, unit_box
@@ -23,6 +24,7 @@ def solve_dank_path(
     *,
     etas: FloatArray,
     tau: float = 0.0,
+    groups: Indices | None = None,
     epsilon: float | None = None,
     fit_intercept: bool = True,
     tol: float = 1e-3,
@@ -39,6 +41,8 @@ def solve_dank_path(
         with the kernel that a nuclear norm leaves.
     tau : float, default=0
         Weight of the nuclear norm.
+    groups : ndarray of shape (n,), optional
+        As for :func:`kernelfit.learners.dank.squared_norm`.
 
     Returns
     -------
@@ -70,7 +74,7 @@ def solve_dank_path(
                         p,
                         *box,
                         weight=weight,
-                        eta=multiple * squared_norm(plain.coef[k], weight),
+                        eta=multiple * squared_norm(plain.coef[k], weight, groups),
                         relative=False,
                         tau=tau,
                         epsilon=tube,

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval
 
-from kernelfit.estimators.adaptive import parse_eta
+from kernelfit.estimators.adaptive import parse_eta, repeated_rows
 from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
 from kernelfit.learners.dank_path import solve_dank_path
 from kernelfit.selection.search import difference
@@ -57,9 +57,10 @@ class _DANKSearch(KernelMachineCV):
             )
         return np.array(multiples)
 
-    def _fold(self, y, weight, train):
-        cost_weight, problems, options, interpret = super()._fold(y, weight, train)
+    def _fold(self, X, y, weight, train):
+        cost_weight, problems, options, interpret = super()._fold(X, y, weight, train)
         options = {**options, "etas": self._multiples(), "tau": self.tau}
+        options["by_row"] = {"groups": repeated_rows(X[train], y[train])}
         return cost_weight, problems, options, interpret
 
 

@@ -5,8 +5,9 @@ folds, and the solutions for one kernel follow the path of growing costs.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,7 @@ def score_fold(
     problems: Sequence[Problem],
     score: Callable[[Array], Array],
     path: Callable[..., PathResult] = solve_path,
+    by_row: Mapping[str, Array] = MappingProxyType({}),
     **options: Any,
 ) -> FoldScores:
     """Train on one part of the data for every kernel and cost, and score on the other.
@@ -107,6 +109,8 @@ def score_fold(
         scores.
     path : callable, default=solve_path
         Trains the machines of one kernel: one a cost, or more.
+    by_row : mapping of str to ndarray of shape (len(train),), default={}
+        Passed to `path`, those of its rows.
     **options
         Passed to `path`.
 
@@ -124,7 +128,15 @@ def score_fold(
         gram = geometry.training_gram(kernel, train, train_part)
         psd = kernel is not None and kernel.psd
         paths = [
-            path(gram.part(q.rows), q.p, weight[q.rows], Cs, assume_psd=psd, **options)
+            path(
+                gram.part(q.rows),
+                q.p,
+                weight[q.rows],
+                Cs,
+                assume_psd=psd,
+                **{name: values[q.rows] for name, values in by_row.items()},
+                **options,
+            )
             for q in problems
         ]
         trained = time.perf_counter()
@@ -210,7 +222,9 @@ def summary(scores: Array) -> dict[str, Array]:
     """
     results = {f"split{k}_test_score": scores[:, k] for k in range(scores.shape[1])}
     mean = scores.mean(axis=1)
-    comparable = np.where(np.isfinite(mean), mean.round(12), -np.inf)
+    finite = np.isfinite(mean)
+    scale = abs(mean[finite].max()) if finite.any() else 1.0
+    comparable = np.where(finite, (mean / (scale or 1.0)).round(12), -np.inf)
     results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=1)
     results["rank_test_score"] = rankdata(-comparable, method="min").astype(np.int32)
     return results

@@ -129,7 +129,8 @@ class KernelSearch(BaseEstimator):
         """
         order = self._ranked(table)
         shortfall, error = difference(table, order[0], order)
-        alike = np.flatnonzero(shortfall <= error + 1e-12)
+        rounding = 1e-12 * abs(table["mean_test_score"][order[0]])
+        alike = np.flatnonzero(shortfall <= error + rounding)
         return [order[k] for k in alike[: self.n_average]]
 
     def _ranked(self, table):

@@ -80,7 +80,7 @@ class KernelMachineCV(KernelSearch):
         return table, sum(fold.n_unconverged for fold in folds)
 
     def _score_fold(self, number, n_splits, train, test, geometry, kernels, Cs, y, weight, scorer):
-        cost_weight, problems, options, interpret = self._fold(y, weight, train)
+        cost_weight, problems, options, interpret = self._fold(geometry.X, y, weight, train)
         with threads_for(len(train)):
             fold = score_fold(
                 geometry,
@@ -317,7 +317,7 @@ class KernelSVCCV(ClassifierMixin, KernelMachineCV):
             verbose=self.verbose,
         )
 
-    def _fold(self, y, weight, train):
+    def _fold(self, X, y, weight, train):
         machine = self._machine()
         labels, factors = machine._encode(y[train], weight[train])
         machine._scheme = self.multi_class
@@ -479,7 +479,7 @@ class KernelSVRCV(RegressorMixin, KernelMachineCV):
             verbose=self.verbose,
         )
 
-    def _fold(self, y, weight, train):
+    def _fold(self, X, y, weight, train):
         problems = [Problem(0, slice(None), 0, np.asarray(y[train], dtype=np.float64))]
 
         def interpret(values):

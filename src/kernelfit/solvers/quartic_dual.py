@@ -49,8 +49,6 @@ from kernelfit.solvers.svm_dual import Callback
 # From a machine's solution the right block changes little from round to round: solved further than
 # for the machine, it needs to be gathered less often.
 _DEEPER = 0.3
-# Newton's ridge as a fraction of the trace; a Hessian that fails at the last one is indefinite.
-_RIDGES = (1e-13, 1e-9)
 # A blocked Newton step is repeated as long as a factorisation is cheap.
 _NEWTON_REPEATS = 400
 _MAX_REPEATS = 20
@@ -308,7 +306,7 @@ class _QuarticBlockSolver(BlockSolver):
             hessian = quartic_hessian(K, s, beta, weight, self.rate)
             target = beta.copy()
             g = v + self.rate * (beta / weight) * s
-            for ridge in _RIDGES:
+            for ridge in self.ridges:
                 try:
                     status = newton_step(
                         hessian,

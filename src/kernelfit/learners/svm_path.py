@@ -101,28 +101,31 @@ def solve_path(
     coef = np.zeros((len(Cs), p.size))
     intercept = np.zeros(len(Cs))
     converged = np.ones(len(Cs), dtype=bool)
-    start, result, inside = None, None, False
+    result, solved, start, inside = None, 0.0, None, False
     for k, C in enumerate(Cs):
-        box = C * unit_lower, C * unit_upper
-        if result is None or not (
-            inside and meets_tolerance(result, p, *box, tube, fit_intercept, tol)
-        ):
-            result = solve_svm_dual(
-                gram,
-                p,
-                *box,
-                epsilon=tube,
-                fit_intercept=fit_intercept,
-                tol=tol,
-                warm_start=start,
-                **options,
-            )
-            inside = bool(np.all(np.abs(result.x) < C * weight))
-        beta = result.x
-        coef[k], intercept[k], converged[k] = beta, result.intercept, result.converged
-        if k + 1 < len(Cs):
-            curvature = float(beta @ result.decision)
+        lower, upper = C * unit_lower, C * unit_upper
+        if result is not None:
+            if inside and meets_tolerance(result, p, lower, upper, tube, fit_intercept, tol):
+                coef[k], intercept[k], converged[k] = (
+                    coef[k - 1],
+                    intercept[k - 1],
+                    converged[k - 1],
+                )
+                continue
+            beta, curvature = result.x, float(result.x @ result.decision)
             gain = float(p @ beta) - tube * float(np.abs(beta).sum())
-            ratio = Cs[k + 1] / C
-            start = beta * min(max(gain / curvature, 1.0), ratio) if curvature > 0.0 else beta
+            start = beta * min(max(gain / curvature, 1.0), C / solved) if curvature > 0.0 else beta
+        result = solve_svm_dual(
+            gram,
+            p,
+            lower,
+            upper,
+            epsilon=tube,
+            fit_intercept=fit_intercept,
+            tol=tol,
+            warm_start=start,
+            **options,
+        )
+        coef[k], intercept[k], converged[k] = result.x, result.intercept, result.converged
+        solved, inside = C, bool(np.all(np.abs(result.x) < C * weight))
     return PathResult(coef, intercept, converged)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from kernelfit.solvers.gram import DenseGram, RowGram
 from kernelfit.solvers.newton_steps import BLOCKED, newton_step
@@ -72,13 +73,25 @@ def is_free(
     return inside & (beta != 0.0) if epsilon > 0.0 else inside
 
 
+@njit(cache=True, nogil=True)
+def _most_room(beta: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[int, float]:
+    """Return the variable with most room to both sides, and how much that is.
+
+    In regression a variable at 0 must stay there: it has none.
+    """
+    roomiest, most = 0, -1.0
+    for i in range(beta.size):
+        room = min(upper[i] - beta[i], beta[i] - lower[i], abs(beta[i]))
+        if room > most:
+            roomiest, most = i, room
+    return roomiest, most
+
+
 def restore_sum(beta: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
     """Take the rounding error of many steps out of the sum, at the variable with most room."""
-    # |beta|: in regression a variable at 0 must stay there.
-    room = np.minimum(np.minimum(upper - beta, beta - lower), np.abs(beta))
-    roomiest = int(np.argmax(room))
+    roomiest, room = _most_room(beta, lower, upper)
     error = beta.sum()
-    if abs(error) < room[roomiest]:
+    if abs(error) < room:
         beta[roomiest] -= error
 
 

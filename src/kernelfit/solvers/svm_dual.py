@@ -117,8 +117,9 @@ def solve_svm_dual(
     p = p - shift
     beta = np.zeros(n) if warm_start is None else feasible(warm_start, lower, upper, fit_intercept)
     decision, g = np.zeros(n), -p
+    recompute = n <= BLOCK
     support = np.flatnonzero(beta)
-    if support.size:
+    if support.size and not recompute:
         gram.accumulate(support, beta[support], g)
     block = BlockSolver(gram, lower, upper, epsilon, fit_intercept)
     block.convex &= assume_psd or sample_is_psd(gram)
@@ -126,7 +127,6 @@ def solve_svm_dual(
     fresh = support.size == 0  # whether g was computed from beta in one go, from exact rows
     converged = stalled = False
     rounds, polish_rounds = 0, POLISH_ROUNDS if polish else 0
-    recompute = n <= BLOCK
     while True:
         if recompute and not fresh:
             # The updates of g were rounded, as were cached rows.

@@ -153,6 +153,16 @@ def test_permutation_permutes_beta_when_strictly_convex(task, fit_intercept):
     assert np.linalg.norm(first.x[order] - second.x) <= radius + 1e-12
 
 
+def test_start_whose_projection_is_rounded():
+    """Far from the box that leaves an error in the sum, as large as the room at a bound."""
+    K = np.array([[0.01580809, -0.01660957], [-0.01660957, 0.01745169]])
+    problem = svr_problem(K, np.array([0.12573022, -0.13210486]), 0.1, 0.0)
+    start = 1e3 * np.random.default_rng(3).standard_normal(2)
+    result = solve(problem, tol=1e-6, warm_start=start)
+    assert result.x.sum() == 0.0
+    assert_certified(problem, result, 1e-6)
+
+
 @properties
 @given(dual_problems(), st.integers(-4, 4), seeds)
 def test_warm_start_from_anywhere(problem, exponent, seed):

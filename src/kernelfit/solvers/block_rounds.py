@@ -91,8 +91,8 @@ def restore_sum(beta: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
     """Take the rounding error of many steps out of the sum, at the variable with most room."""
     roomiest, room = _most_room(beta, lower, upper)
     error = beta.sum()
-    if abs(error) < room:
-        beta[roomiest] -= error
+    if abs(error) <= room:
+        beta[roomiest] = min(max(beta[roomiest] - error, lower[roomiest]), upper[roomiest])
 
 
 def sample_is_psd(gram: Gram) -> bool:

@@ -5,7 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernelfit.families.adaptive import AdaptiveFamily
 from kernelfit.learners.dank import learn_factor, squared_norm
+from kernelfit.learners.newton import _curvature, newton_steps
+from kernelfit.learners.saddle import SaddleProblem
 from kernelfit.solvers.gram import DenseGram, RowGram
 from kernelfit.solvers.svm_dual import solve_svm_dual
 from tests.reference import dank
@@ -215,6 +218,58 @@ def test_newton_goes_on_where_curvature_grows_along_the_step(kernel, C, tau, eta
     assert np.all(np.diff([value for value, _ in result.history]) >= -1e-9 * result.objective)
     machine = dank.saddle_problem(problem, result.x, eta, tau, "dank")
     assert duality_gap(machine, result.x) <= 1.01e-6 * result.objective
+
+
+@pytest.mark.parametrize(("seed", "eta", "tau"), [(272, 868.0, 5.0), (159, 0.4, 20.0)])
+def test_objective_rises_where_its_slope_falls_suddenly(seed, eta, tau):
+    """The search between two points ends before the fall, not behind it."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(10, 40))
+    X = rng.normal(size=(n, 3))
+    K = np.exp(-(10 ** rng.uniform(-2, 1)) * ((X[:, None] - X) ** 2).sum(axis=2))
+    C = 10 ** rng.uniform(1, 5)
+    rng.choice(3), rng.uniform()
+    problem = svr_problem(K, np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=n), C, 0.1)
+    result = learn(problem, eta, tau, tol=1e-6)
+    assert result.converged
+    assert np.all(np.diff([value for value, _ in result.history]) >= -1e-9 * result.objective)
+
+
+@pytest.mark.parametrize("form", ["tight", "dense", "rows"])
+def test_damping_is_on_the_diagonal_of_every_model(form):
+    problem = example("svc", n=30)
+    K, values = problem.K, (problem.p, problem.lower, problem.upper, 0.0, True)
+    gram = DenseGram(K)
+    if form == "rows":
+        gram = RowGram(lambda idx: K[idx], np.diag(K), 8 * 30 * 5, np.float64)
+    saddle = SaddleProblem(AdaptiveFamily(2.0, np.ones(30), 0.1), gram, *values)
+    response = saddle.respond(np.random.default_rng(0).normal(size=30))
+    everything = np.arange(30)
+
+    def model(damping):
+        space = np.empty((30, 30)) if form == "dense" else None
+        Q = _curvature(saddle, response, form == "tight", damping, space)
+        assert np.allclose(Q.diagonal(), np.diag(Q.rows(everything)), rtol=1e-12)
+        return Q.rows(everything).copy()
+
+    damping = np.arange(30.0)
+    assert np.allclose(model(damping) - model(0.0 * damping), np.diag(damping), atol=1e-10)
+
+
+@pytest.mark.parametrize("tau", [0.01, 5.0])
+def test_start_is_the_better_of_two(tau):
+    """With little nuclear norm the solution without any, with much the plain machine."""
+    problem = example("svc", n=60, C=10.0)
+    beta = solve_svm_dual(**problem.__dict__, tol=1e-6).x
+    eta = float(beta @ beta)
+    smooth = learn(problem, eta, tol=1e-3).x
+    values = (problem.p, problem.lower, problem.upper, problem.epsilon, problem.fit_intercept)
+    member = AdaptiveFamily(eta, np.ones(60), tau)
+    saddle = SaddleProblem(member, DenseGram(problem.K), *values)
+    plain_gap, smooth_gap = (saddle.gap(saddle.respond(x))[0] for x in (beta, smooth))
+    assert (smooth_gap < plain_gap) == (tau == 0.01)
+    start_gap = saddle.gap(next(newton_steps(saddle, beta)))[0]
+    assert start_gap <= 1.01 * min(plain_gap, smooth_gap)
 
 
 @pytest.mark.parametrize("change", ["bounds", "sum"])

@@ -37,6 +37,13 @@ def test_knn_counts_weights_as_copies():
     assert np.allclose(knn_shares(D, weight.astype(float), 5).toarray(), expected)
 
 
+def test_light_points_are_taken_until_they_are_enough():
+    D = distances()
+    shares = knn_shares(D, np.full(11, 0.25), 2).toarray()
+    expected = knn_shares(D, np.ones(11), 8).toarray()
+    assert np.allclose(shares, expected)
+
+
 def test_reciprocal_neighbours():
     D = distances()
     shares = reciprocal_neighbours(D).toarray()

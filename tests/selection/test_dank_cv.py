@@ -2,10 +2,16 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.preprocessing import minmax_scale
 
 from kernelfit import DANKClassifier, DANKClassifierCV, DANKRegressor, DANKRegressorCV, KernelSVCCV
+from kernelfit.learners.dank_path import solve_dank_path
+from kernelfit.learners.svm_path import solve_path
+from kernelfit.solvers.gram import DenseGram
+from tests.reference import dank
+from tests.reference.svm import duality_gap, svr_problem
 
 GAMMAS, CS = [0.1, 2.0], [0.5, 10.0, 1000.0]
 
@@ -102,6 +108,22 @@ def test_repeated_rows_count_as_in_the_machine():
     for Cs in ([10.0], [0.1, 0.7, 10.0]):
         search = DANKClassifierCV([1.0], Cs, etas=[1], cv=fold, scoring=value, tol=1e-10).fit(X, y)
         assert np.isclose(search.cv_results_["split0_test_score"][-1], expected, rtol=1e-5)
+
+
+def test_every_solution_of_a_path_meets_the_tolerance():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 2))
+    y = np.sin(5 * X[:, 0]) + 0.1 * rng.standard_normal(60)
+    K, Cs = rbf_kernel(X, gamma=30.0), 10.0 ** np.arange(-2, 6)
+    plain = solve_path(DenseGram(K), y, np.ones(60), Cs, epsilon=0.05, tol=1e-4)
+    found = solve_dank_path(
+        DenseGram(K), y, np.ones(60), Cs, etas=np.ones(1), epsilon=0.05, tol=1e-4
+    )
+    for C, beta, start in zip(Cs, found.coef, plain.coef, strict=True):
+        problem, eta = svr_problem(K, y, C, 0.05), float(start @ start)
+        machine = dank.saddle_problem(problem, beta, eta, 0.0, "dank")
+        value = dank.objective(problem, beta, eta, 0.0, "dank")
+        assert duality_gap(machine, beta) <= 1.01e-4 * value
 
 
 def test_regression():

@@ -153,6 +153,14 @@ def test_permutation_permutes_beta_when_strictly_convex(task, fit_intercept):
     assert np.linalg.norm(first.x[order] - second.x) <= radius + 1e-12
 
 
+def test_large_problem_stays_at_its_solution():
+    """More variables than one block: the gradient at the start comes from its rows."""
+    problem = example("svc", n=1300)
+    cold = solve(problem, tol=1e-4)
+    warm = solve(problem, tol=1e-4, warm_start=cold.x)
+    assert warm.n_iter == 1 and np.allclose(warm.x, cold.x, atol=1e-12)
+
+
 def test_start_whose_projection_is_rounded():
     """Far from the box that leaves an error in the sum, as large as the room at a bound."""
     K = np.array([[0.01580809, -0.01660957], [-0.01660957, 0.01745169]])

@@ -165,7 +165,8 @@ def falling_root(
 ) -> None:
     """Find where a falling function on [0, 1] vanishes, or stop at 1 where it is still positive.
 
-    Regula falsi with the Illinois rule, until the slope is at most `accuracy` times that at 0.
+    Regula falsi with the Illinois rule, until the slope is at most `accuracy` times that at 0;
+    after `max_steps` the last place where it is positive.
 
     Parameters
     ----------
@@ -193,3 +194,5 @@ def falling_root(
             high, at_high = t, value
             at_low *= 0.5 if last_side == -1 else 1.0
             last_side = -1
+    if value < 0.0 and low > 0.0:
+        slope(low)  # on the near side of a sudden fall, where the integral is still rising

@@ -220,9 +220,12 @@ def test_newton_goes_on_where_curvature_grows_along_the_step(kernel, C, tau, eta
     assert duality_gap(machine, result.x) <= 1.01e-6 * result.objective
 
 
-@pytest.mark.parametrize(("seed", "eta", "tau"), [(272, 868.0, 5.0), (159, 0.4, 20.0)])
+@pytest.mark.parametrize(
+    ("seed", "eta", "tau"),
+    [(272, 868.0, 5.0), (159, 0.4, 20.0), (107, 0.2708840018700952, 5.0)],
+)
 def test_objective_rises_where_its_slope_falls_suddenly(seed, eta, tau):
-    """The search between two points ends before the fall, not behind it."""
+    """A search ends before the fall, not behind it; no full step behind it (the last case)."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(10, 40))
     X = rng.normal(size=(n, 3))

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
+    from kernelfit.selection.gpk_cv import GPKClassifierCV, GPKRegressorCV
+    from kernelfit.selection.knpl_cv import KNPLClassifierCV, KNPLRegressorCV
+    from kernelfit.selection.path import path
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
     from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
 
@@ -29,9 +32,13 @@ __all__ = [
     "DANKRegressor",
     "DANKRegressorCV",
     "GPKClassifier",
+    "GPKClassifierCV",
     "GPKRegressor",
+    "GPKRegressorCV",
     "KNPLClassifier",
+    "KNPLClassifierCV",
     "KNPLRegressor",
+    "KNPLRegressorCV",
     "KernelKMeans",
     "KernelSVC",
     "KernelSVCCV",
@@ -41,6 +48,7 @@ __all__ = [
     "TKLClassifierCV",
     "TKLRegressor",
     "TKLRegressorCV",
+    "path",
 ]
 
 _HOME = {
@@ -51,9 +59,13 @@ _HOME = {
     "DANKRegressor": "kernelfit.estimators.dank",
     "DANKRegressorCV": "kernelfit.selection.dank_cv",
     "GPKClassifier": "kernelfit.estimators.gpk",
+    "GPKClassifierCV": "kernelfit.selection.gpk_cv",
     "GPKRegressor": "kernelfit.estimators.gpk",
+    "GPKRegressorCV": "kernelfit.selection.gpk_cv",
     "KNPLClassifier": "kernelfit.estimators.knpl",
+    "KNPLClassifierCV": "kernelfit.selection.knpl_cv",
     "KNPLRegressor": "kernelfit.estimators.knpl",
+    "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
     "KernelKMeans": "kernelfit.estimators.kernel_kmeans",
     "KernelSVC": "kernelfit.estimators.svm",
     "KernelSVCCV": "kernelfit.selection.svm_cv",
@@ -63,6 +75,7 @@ _HOME = {
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",
     "TKLRegressor": "kernelfit.estimators.tkl",
     "TKLRegressorCV": "kernelfit.selection.tkl_cv",
+    "path": "kernelfit.selection.path",
 }
 
 

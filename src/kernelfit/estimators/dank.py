@@ -3,10 +3,11 @@
 from numbers import Integral, Real
 from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from kernelfit.estimators.adaptive import AdaptiveMachine
-from kernelfit.estimators.svm import KernelSVC, KernelSVR
+from kernelfit.estimators.classifier import ClassifierMachine
+from kernelfit.estimators.regressor import RegressorMachine
+from kernelfit.estimators.svm import MULTICLASS
+from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _DANK_CONSTRAINTS = {
     "tau": [Interval(Real, 0, None, closed="left")],
@@ -30,7 +31,7 @@ _DANK_CONSTRAINTS = {
 }
 
 
-class DANKClassifier(AdaptiveMachine, KernelSVC):
+class DANKClassifier(ClassifierMachine, AdaptiveMachine):
     r"""Support vector classification with a data-adaptive factor of its kernel.
 
     .. math::
@@ -196,8 +197,9 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
 
     _method = "dank"
     _parameter_constraints: ClassVar[dict] = {
-        **KernelSVC._parameter_constraints,
         **AdaptiveMachine._parameter_constraints,
+        **ClassifierMachine._parameter_constraints,
+        **MULTICLASS,
         **_DANK_CONSTRAINTS,
     }
 
@@ -255,7 +257,7 @@ class DANKClassifier(AdaptiveMachine, KernelSVC):
         self.verbose = verbose
 
 
-class DANKRegressor(AdaptiveMachine, KernelSVR):
+class DANKRegressor(RegressorMachine, AdaptiveMachine):
     r"""Support vector regression with a data-adaptive factor of its kernel.
 
     .. math::
@@ -411,8 +413,8 @@ class DANKRegressor(AdaptiveMachine, KernelSVR):
 
     _method = "dank"
     _parameter_constraints: ClassVar[dict] = {
-        **KernelSVR._parameter_constraints,
         **AdaptiveMachine._parameter_constraints,
+        **RegressorMachine._parameter_constraints,
         **_DANK_CONSTRAINTS,
     }
 

@@ -3,10 +3,11 @@
 from numbers import Integral
 from typing import ClassVar
 
-from sklearn.utils._param_validation import HasMethods
-
-from kernelfit.estimators.positive_matrix import PositiveMatrixClassifier, PositiveMatrixRegressor
-from kernelfit.families.features import FeatureBasis, FeatureMap, Monomials
+from kernelfit.estimators.classifier import ClassifierMachine
+from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
+from kernelfit.estimators.regressor import RegressorMachine
+from kernelfit.families.psd.features import FeatureBasis, FeatureMap, Monomials
+from kernelfit.utils.sklearn_private import HasMethods, StrOptions
 
 _FEATURES = {"feature_map": [HasMethods(["size", "features"]), None]}
 
@@ -46,7 +47,7 @@ class _Features:
         return FeatureBasis(n_features, self.feature_map)
 
 
-class GPKClassifier(_Features, PositiveMatrixClassifier):
+class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
     r"""Classification with a learned generalised polynomial kernel.
 
     .. math::
@@ -69,7 +70,7 @@ class GPKClassifier(_Features, PositiveMatrixClassifier):
         Another feature map in place of the monomials: an object with the methods
         ``size(n_features)``, the number of its features, and ``features(X)``, which returns them
         for the rows of an array scaled to the unit cube; see
-        `kernelfit.families.features.FeatureMap`.
+        `kernelfit.families.psd.features.FeatureMap`.
     normalize : bool, default=True
         Whether the kernel is scaled so that k(x, x) has mean 1 at P = I over the training points.
         Sample weights count in this mean, a weight of 2 as a repeated row; class weights do not.
@@ -92,6 +93,11 @@ class GPKClassifier(_Features, PositiveMatrixClassifier):
     cache_size : float, default=1000
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed when
         needed and the latest are kept.
+    warm_start : bool, default=False
+        Whether `fit` starts from the previous solution, kernel included, where that has as many
+        rows and classes.
+    n_jobs : int, default=None
+        Number of kernels learned at a time, in threads; -1 for all processors.
     verbose : int, default=0
         1 reports every iteration through the logger ``kernelfit``.
 
@@ -162,7 +168,9 @@ class GPKClassifier(_Features, PositiveMatrixClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **PositiveMatrixClassifier._parameter_constraints,
+        **PositiveMatrixMachine._parameter_constraints,
+        **ClassifierMachine._parameter_constraints,
+        "kernel_sharing": [StrOptions({"separate", "joint"})],
         **_FEATURES,
     }
 
@@ -180,6 +188,8 @@ class GPKClassifier(_Features, PositiveMatrixClassifier):
         tol=1e-3,
         max_iter=1000,
         cache_size=1000,
+        warm_start=False,
+        n_jobs=None,
         verbose=0,
     ):
         self.C = C
@@ -193,10 +203,12 @@ class GPKClassifier(_Features, PositiveMatrixClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.cache_size = cache_size
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
 
-class GPKRegressor(_Features, PositiveMatrixRegressor):
+class GPKRegressor(_Features, RegressorMachine, PositiveMatrixMachine):
     r"""Regression with a learned generalised polynomial kernel.
 
     .. math::
@@ -221,7 +233,7 @@ class GPKRegressor(_Features, PositiveMatrixRegressor):
         Another feature map in place of the monomials: an object with the methods
         ``size(n_features)``, the number of its features, and ``features(X)``, which returns them
         for the rows of an array scaled to the unit cube; see
-        `kernelfit.families.features.FeatureMap`.
+        `kernelfit.families.psd.features.FeatureMap`.
     normalize : bool, default=True
         Whether the kernel is scaled so that k(x, x) has mean 1 at P = I over the training points.
         Sample weights count in this mean, a weight of 2 as a repeated row.
@@ -239,6 +251,9 @@ class GPKRegressor(_Features, PositiveMatrixRegressor):
     cache_size : float, default=1000
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed when
         needed and the latest are kept.
+    warm_start : bool, default=False
+        Whether `fit` starts from the previous solution, kernel included, where that has as many
+        rows and classes.
     verbose : int, default=0
         1 reports every iteration through the logger ``kernelfit``.
 
@@ -304,7 +319,8 @@ class GPKRegressor(_Features, PositiveMatrixRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **PositiveMatrixRegressor._parameter_constraints,
+        **PositiveMatrixMachine._parameter_constraints,
+        **RegressorMachine._parameter_constraints,
         **_FEATURES,
     }
 
@@ -321,6 +337,7 @@ class GPKRegressor(_Features, PositiveMatrixRegressor):
         tol=1e-3,
         max_iter=1000,
         cache_size=1000,
+        warm_start=False,
         verbose=0,
     ):
         self.C = C
@@ -333,4 +350,5 @@ class GPKRegressor(_Features, PositiveMatrixRegressor):
         self.tol = tol
         self.max_iter = max_iter
         self.cache_size = cache_size
+        self.warm_start = warm_start
         self.verbose = verbose

@@ -2,10 +2,11 @@
 
 from typing import ClassVar
 
-from sklearn.utils._param_validation import StrOptions
-
 from kernelfit.estimators.adaptive import AdaptiveMachine
-from kernelfit.estimators.svm import KernelSVC, KernelSVR
+from kernelfit.estimators.classifier import ClassifierMachine
+from kernelfit.estimators.regressor import RegressorMachine
+from kernelfit.estimators.svm import MULTICLASS
+from kernelfit.utils.sklearn_private import StrOptions
 
 _SOLVERS = {
     "auto",
@@ -19,7 +20,7 @@ _SOLVERS = {
 }
 
 
-class KNPLClassifier(AdaptiveMachine, KernelSVC):
+class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
     r"""Support vector classification with a pairwise layer over its kernel.
 
     .. math::
@@ -164,8 +165,9 @@ class KNPLClassifier(AdaptiveMachine, KernelSVC):
 
     _method = "knpl"
     _parameter_constraints: ClassVar[dict] = {
-        **KernelSVC._parameter_constraints,
         **AdaptiveMachine._parameter_constraints,
+        **ClassifierMachine._parameter_constraints,
+        **MULTICLASS,
         "solver": [StrOptions(_SOLVERS)],
     }
 
@@ -215,7 +217,7 @@ class KNPLClassifier(AdaptiveMachine, KernelSVC):
         self.verbose = verbose
 
 
-class KNPLRegressor(AdaptiveMachine, KernelSVR):
+class KNPLRegressor(RegressorMachine, AdaptiveMachine):
     r"""Support vector regression with a pairwise layer over its kernel.
 
     .. math::
@@ -345,8 +347,8 @@ class KNPLRegressor(AdaptiveMachine, KernelSVR):
 
     _method = "knpl"
     _parameter_constraints: ClassVar[dict] = {
-        **KernelSVR._parameter_constraints,
         **AdaptiveMachine._parameter_constraints,
+        **RegressorMachine._parameter_constraints,
         "solver": [StrOptions(_SOLVERS)],
     }
 

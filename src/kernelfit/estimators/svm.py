@@ -1,21 +1,30 @@
-"""Support vector classification and regression with a certificate."""
+"""Support vector machines with a given kernel."""
 
-from functools import partial
-from numbers import Integral, Real
 from typing import ClassVar
 
-import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
+from kernelfit.estimators.classifier import ClassifierMachine
+from kernelfit.estimators.regressor import RegressorMachine
+from kernelfit.estimators.standard import StandardKernelMachine
+from kernelfit.learners.fixed import FixedLearner
+from kernelfit.utils.sklearn_private import StrOptions
 
-from kernelfit.estimators.base import BaseKernelMachine
-from kernelfit.learners.svm import Problem, count_problems, decompose, one_vs_one_votes
-from kernelfit.solvers.svm_dual import solve_svc_dual, solve_svr_dual
+# Of the classifiers that divide more than two classes into problems.
+MULTICLASS = {
+    "multi_class": [StrOptions({"ovo", "ovr"})],
+    "decision_function_shape": [StrOptions({"ovo", "ovr"})],
+    "break_ties": ["boolean"],
+}
 
 
-class KernelSVC(ClassifierMixin, BaseKernelMachine):
+class FixedKernelMachine(StandardKernelMachine):
+    """The learner of both machines."""
+
+    def _learner(self, X, targets, weight, unit_cost, matrix):
+        kernel, gram, psd = self._make_gram(X, weight, matrix)
+        return FixedLearner(gram, kernel, psd, self.tol, self.max_iter, self._polish)
+
+
+class KernelSVC(ClassifierMachine, FixedKernelMachine):
     r"""Support vector classification that proves how close to the optimum it is.
 
     Each binary problem, with labels :math:`y_i = \pm 1`, is
@@ -148,12 +157,9 @@ class KernelSVC(ClassifierMixin, BaseKernelMachine):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BaseKernelMachine._parameter_constraints,
-        "multi_class": [StrOptions({"ovo", "ovr"})],
-        "decision_function_shape": [StrOptions({"ovo", "ovr"})],
-        "break_ties": ["boolean"],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "n_jobs": [Integral, None],
+        **StandardKernelMachine._parameter_constraints,
+        **ClassifierMachine._parameter_constraints,
+        **MULTICLASS,
     }
 
     def __init__(
@@ -193,106 +199,8 @@ class KernelSVC(ClassifierMixin, BaseKernelMachine):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X, y, weight, previous):
-        labels, self.class_weight_ = self._encode(y, weight)
-        self._scheme = self.multi_class  # of the fit, whatever the parameter is later
-        n_classes, one_vs_one = len(self.classes_), self._scheme == "ovo"
-        self._train(
-            X,
-            weight,
-            cost=self.C * weight * self.class_weight_[labels],
-            groups=labels,
-            solve=solve_svc_dual,
-            problems=lambda rows: decompose(labels[rows], n_classes, one_vs_one),
-            shape=count_problems(n_classes, one_vs_one),
-            previous=previous,
-            n_jobs=self.n_jobs,
-        )
 
-    def _encode(self, y, weight):
-        """Set `classes_`; return the class index of every row and the factor of C by class."""
-        if y.dtype == object and any(label is None for label in y):
-            raise ValueError("expected a class label for every row, got None")
-        check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        n_classes = len(self.classes_)
-        if n_classes < 2:
-            raise ValueError(f"expected at least two classes, got one class: {self.classes_[0]}")
-        totals = np.bincount(labels, weights=weight)
-        if not totals.all():
-            empty = self.classes_[np.argmin(totals)]
-            raise ValueError(
-                f"expected a positive sample weight in every class, got only zeros in {empty}"
-            )
-        if self.class_weight is None:
-            return labels, np.ones(n_classes)
-        if self.class_weight == "balanced":
-            return labels, totals.sum() / (n_classes * totals)
-        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        wrong = ~((factors > 0) & np.isfinite(factors))
-        if wrong.any():
-            raise ValueError(
-                f"expected positive class weights, got {factors[wrong][0]} "
-                f"for {self.classes_[wrong][0]}"
-            )
-        return labels, factors
-
-    @property
-    def _by_votes(self):
-        return self._scheme == "ovo" and len(self.classes_) > 2
-
-    def _choose(self, values):
-        """Return the class indices that the problems' values, along the last axis, decide for."""
-        if len(self.classes_) == 2:
-            return (values[..., 0] > 0).astype(np.intp)
-        if self._by_votes:
-            votes, scores = one_vs_one_votes(values, len(self.classes_))
-            values = scores if self.break_ties else votes
-        return values.argmax(axis=-1)
-
-    def _shape(self, values):
-        """Turn the problems' values, along the last axis, into those of `decision_function`."""
-        if len(self.classes_) == 2:
-            return values[..., 0]
-        if self._by_votes and self.decision_function_shape == "ovr":
-            return one_vs_one_votes(values, len(self.classes_))[1]
-        return values
-
-    def decision_function(self, X):
-        """Return the decision values of points.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points; their kernel with the training points, of shape (n_samples, n_samples_fit),
-            for ``kernel="precomputed"``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_problems)
-            Two classes: positive for the second. Otherwise one value a class, the largest for the
-            predicted one where votes are not tied; or, with ``decision_function_shape="ovo"``,
-            one a pair of classes, positive for the first.
-        """
-        return self._shape(self._decision_values(X))
-
-    def predict(self, X):
-        """Predict the classes of points.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            As in `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        values = self._decision_values(X)
-        return self.classes_[self._choose(values)]
-
-
-class KernelSVR(RegressorMixin, BaseKernelMachine):
+class KernelSVR(RegressorMachine, FixedKernelMachine):
     r"""Support vector regression that proves how close to the optimum it is.
 
     .. math::
@@ -396,8 +304,8 @@ class KernelSVR(RegressorMixin, BaseKernelMachine):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BaseKernelMachine._parameter_constraints,
-        "epsilon": [Interval(Real, 0, None, closed="left")],
+        **StandardKernelMachine._parameter_constraints,
+        **RegressorMachine._parameter_constraints,
     }
 
     def __init__(
@@ -428,31 +336,3 @@ class KernelSVR(RegressorMixin, BaseKernelMachine):
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.verbose = verbose
-
-    def _fit(self, X, y, weight, previous):
-        y = np.asarray(y, dtype=np.float64)
-        self._train(
-            X,
-            weight,
-            cost=self.C * weight,
-            groups=np.zeros(len(y), dtype=np.intp),
-            solve=partial(solve_svr_dual, epsilon=self.epsilon),
-            problems=lambda rows: iter([Problem(0, slice(None), 0, y[rows])]),
-            shape=(1, 1),
-            previous=previous,
-        )
-
-    def predict(self, X):
-        """Predict the targets of points.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points; their kernel with the training points, of shape (n_samples, n_samples_fit),
-            for ``kernel="precomputed"``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self._decision_values(X)[:, 0]

@@ -3,10 +3,11 @@
 from numbers import Real
 from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
-from kernelfit.estimators.positive_matrix import PositiveMatrixClassifier, PositiveMatrixRegressor
-from kernelfit.families.tessellated import TessellatedBasis
+from kernelfit.estimators.classifier import ClassifierMachine
+from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
+from kernelfit.estimators.regressor import RegressorMachine
+from kernelfit.families.psd.tessellated import TessellatedBasis
+from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _TESSELLATED = {
     "basis": [StrOptions({"x", "xz"})],
@@ -40,7 +41,7 @@ class _Tessellated:
         return TessellatedBasis(n_features, int(self.degree), float(self.delta), self.basis)
 
 
-class TKLClassifier(_Tessellated, PositiveMatrixClassifier):
+class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
     r"""Classification with a learned tessellated kernel.
 
     .. math::
@@ -94,6 +95,11 @@ class TKLClassifier(_Tessellated, PositiveMatrixClassifier):
     cache_size : float, default=1000
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed when
         needed and the latest are kept.
+    warm_start : bool, default=False
+        Whether `fit` starts from the previous solution, kernel included, where that has as many
+        rows and classes.
+    n_jobs : int, default=None
+        Number of kernels learned at a time, in threads; -1 for all processors.
     verbose : int, default=0
         1 reports every iteration through the logger ``kernelfit``.
 
@@ -161,7 +167,9 @@ class TKLClassifier(_Tessellated, PositiveMatrixClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **PositiveMatrixClassifier._parameter_constraints,
+        **PositiveMatrixMachine._parameter_constraints,
+        **ClassifierMachine._parameter_constraints,
+        "kernel_sharing": [StrOptions({"separate", "joint"})],
         **_TESSELLATED,
     }
 
@@ -180,6 +188,8 @@ class TKLClassifier(_Tessellated, PositiveMatrixClassifier):
         tol=1e-3,
         max_iter=1000,
         cache_size=1000,
+        warm_start=False,
+        n_jobs=None,
         verbose=0,
     ):
         self.C = C
@@ -194,10 +204,12 @@ class TKLClassifier(_Tessellated, PositiveMatrixClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.cache_size = cache_size
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
 
-class TKLRegressor(_Tessellated, PositiveMatrixRegressor):
+class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
     r"""Regression with a learned tessellated kernel.
 
     .. math::
@@ -248,6 +260,9 @@ class TKLRegressor(_Tessellated, PositiveMatrixRegressor):
     cache_size : float, default=1000
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed when
         needed and the latest are kept.
+    warm_start : bool, default=False
+        Whether `fit` starts from the previous solution, kernel included, where that has as many
+        rows and classes.
     verbose : int, default=0
         1 reports every iteration through the logger ``kernelfit``.
 
@@ -311,7 +326,8 @@ class TKLRegressor(_Tessellated, PositiveMatrixRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **PositiveMatrixRegressor._parameter_constraints,
+        **PositiveMatrixMachine._parameter_constraints,
+        **RegressorMachine._parameter_constraints,
         **_TESSELLATED,
     }
 
@@ -329,6 +345,7 @@ class TKLRegressor(_Tessellated, PositiveMatrixRegressor):
         tol=1e-3,
         max_iter=1000,
         cache_size=1000,
+        warm_start=False,
         verbose=0,
     ):
         self.C = C
@@ -342,4 +359,5 @@ class TKLRegressor(_Tessellated, PositiveMatrixRegressor):
         self.tol = tol
         self.max_iter = max_iter
         self.cache_size = cache_size
+        self.warm_start = warm_start
         self.verbose = verbose

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.estimators.adaptive import AdaptiveMachine
+from kernelfit.kernels.gram import RowGram
 from kernelfit.learners.partition import partition_bound
-from kernelfit.solvers.gram import RowGram
 
 Array = NDArray[np.float64]
 
@@ -73,15 +73,14 @@ def diagnose_factor(model: Any, X: Any, problem: int = 0) -> FactorDiagnostics:
     True
     """
     X = _training_data(model, X, problem)
-    rows = model._problem_rows[problem]
+    rows, factor = model._group_rows[problem], model._thetas[problem]
     theta = model._factor_matrix(problem)
-    if model.kernel_ is None:
+    if model._initial_kernel is None:
         K = np.asarray(X[np.ix_(rows, rows)], dtype=np.float64)
     else:
-        K = model.kernel_(X[rows], X[rows])
-    beta = np.zeros(model.shape_fit_[0])
-    beta[model.support_[model._layers[problem]]] = model._factors[problem].beta[:-1]
-    beta = beta[rows]
+        K = model._initial_kernel(X[rows], X[rows])
+    beta = np.zeros(len(rows))
+    beta[factor.support] = factor.response.beta[:-1]
     change = (theta - 1.0) * K @ beta
     ridge = np.divide(change, beta, out=np.zeros(len(beta)), where=beta != 0.0)
 
@@ -97,7 +96,7 @@ def diagnose_factor(model: Any, X: Any, problem: int = 0) -> FactorDiagnostics:
         kernel_spectrum=spectrum(K),
         learned_spectrum=spectrum(theta * K),
         factor_range=(float(theta.min()), float(theta.max())),
-        rank=int(np.linalg.matrix_rank(theta, hermitian=True)),
+        rank=factor.rank(model._support_gram(problem)),
         ridge=ridge,
         margin_before=margin(K),
         margin_after=margin(theta * K),
@@ -127,8 +126,8 @@ def diagnose_partition(model: Any, X: Any, problem: int = 0) -> tuple[float, flo
     X = _training_data(model, X, problem)
     if model._row_blocks is None:
         raise ValueError(f"expected {type(model).__name__} to be fitted with a partition, got none")
-    cost, weight, blocks = (values[model._problem_rows[problem]] for values in model._row_blocks)
-    gram = RowGram.from_kernel(model.kernel_, X[model._problem_rows[problem]], 0, np.float64)
+    cost, weight, blocks = (values[model._group_rows[problem]] for values in model._row_blocks)
+    gram = RowGram.from_kernel(model._initial_kernel, X[model._group_rows[problem]], 0, np.float64)
     return partition_bound(gram, cost, weight, blocks, np.atleast_1d(model.eta_)[problem])
 
 
@@ -137,7 +136,7 @@ def _training_data(model: Any, X: Any, problem: int) -> Any:
     if not isinstance(model, AdaptiveMachine):
         raise ValueError(f"expected a DANK or KNPL estimator, got {model!r}")
     check_is_fitted(model)
-    n_problems = len(model._factors)
+    n_problems = len(model._thetas)
     if not isinstance(problem, Integral) or not 0 <= problem < n_problems:
         raise ValueError(f"expected problem to be one of 0 .. {n_problems - 1}, got {problem!r}")
     X = model._check_test_data(X)
@@ -146,7 +145,7 @@ def _training_data(model: Any, X: Any, problem: int) -> Any:
             f"expected the training data, {model.shape_fit_[0]} rows, got {X.shape[0]}"
         )
     support = model.support_
-    if model.kernel_ is None:
+    if model._initial_kernel is None:
         differ = X[np.ix_(support, support)] != model._support_kernel
     else:
         differ = X[support] != model.support_vectors_

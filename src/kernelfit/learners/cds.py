@@ -18,8 +18,8 @@ from scipy.linalg import qr
 from kernelfit.families.discriminative import GeneralSimilarity, KernelSimilarity
 from kernelfit.linalg.eigen import EigenResult, leading_eigenpairs
 from kernelfit.solvers.projected_gradient import projected_gradient
-from kernelfit.solvers.projections import project_box_plane
 from kernelfit.solvers.simplex_qp import solve_simplex_qp
+from kernelfit.tasks.projection import project_box_plane
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]

@@ -16,36 +16,41 @@ others, which may be larger than it where the kernel is wide. Signs of classes b
 a regression do not: its blocks fit the targets alone already.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from kernelfit.families.adaptive import AdaptiveFamily
-from kernelfit.learners.dank import squared_norm
-from kernelfit.learners.saddle import Gram, SaddleProblem, SaddleResult, follow
-from kernelfit.solvers.block_rounds import sample_is_psd
-from kernelfit.solvers.quartic_dual import solve_quartic_dual
+from kernelfit.families.hadamard.dank import AdaptiveFamily
+from kernelfit.kernels.gram import Gram
+from kernelfit.learners.hadamard import Penalty
+from kernelfit.solvers.dual.quartic import solve_quartic_dual
+from kernelfit.solvers.dual.rounds import sample_is_psd
+from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import FloatArray
-from kernelfit.solvers.svm_dual import solve_svm_dual
+from kernelfit.solvers.saddle.problem import (
+    Pair,
+    Progress,
+    SaddleProblem,
+    SaddleResult,
+    assess,
+)
+from kernelfit.tasks.task import Task
 
 Indices = npt.NDArray[np.intp]
 
 
 def learn_blocks(
     gram: Gram,
-    p: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
+    task: Task,
     blocks: Indices,
+    penalty: Penalty,
     *,
     weight: FloatArray,
-    eta: float,
-    relative: bool,
-    groups: Indices | None = None,
-    epsilon: float = 0.0,
+    repeats: Indices | None = None,
     tol: float = 1e-6,
     max_iter: int = 1000,
     assume_psd: bool = False,
@@ -55,9 +60,9 @@ def learn_blocks(
 
     Parameters
     ----------
-    gram, p, lower, upper, weight, eta, relative, groups, epsilon, tol, max_iter, assume_psd
-        As for :func:`kernelfit.learners.dank.learn_factor`. A relative eta refers to the machines
-        of the blocks, taken together.
+    gram, task, penalty, weight, repeats, tol, max_iter, assume_psd
+        As for :func:`kernelfit.learners.hadamard.learn_factor`; the intercept and the nuclear norm
+        are left out. A relative eta refers to the machines of the blocks, taken together.
     blocks : ndarray of shape (n,)
         The block of every point.
     n_jobs : int, optional
@@ -68,63 +73,41 @@ def learn_blocks(
     SaddleResult
         Of the whole problem without an intercept, and so are ``gap`` and ``converged``.
     """
+    task = replace(task, total=None)
     members = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
-    options: dict[str, Any] = {
-        "epsilon": epsilon,
-        "fit_intercept": False,
-        "tol": tol,
-        "max_iter": max_iter,
-        "assume_psd": assume_psd,
-    }
+    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "assume_psd": assume_psd}
 
-    def run(solve: Any, start: FloatArray | None, *more: Any) -> tuple[FloatArray, list[Any]]:
-        def jobs() -> Iterator[Any]:
-            for rows in members:
-                yield delayed(solve)(
-                    gram.block(rows, exact=True),
-                    p[rows],
-                    lower[rows],
-                    upper[rows],
-                    *[value[rows] if isinstance(value, np.ndarray) else value for value in more],
-                    warm_start=None if start is None else start[rows],
-                    **options,
-                )
-
-        beta = np.zeros(len(p))
-        results = Parallel(n_jobs=n_jobs, prefer="threads")(jobs())
+    def run(solve: Callable[..., Any]) -> tuple[FloatArray, list[Any]]:
+        jobs = (
+            delayed(solve)(gram.block(rows, exact=True), task.take(rows), rows) for rows in members
+        )
+        results = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
+        beta = np.zeros(task.n)
         for rows, result in zip(members, results, strict=True):
             beta[rows] = result.x
         return beta, results
 
     start = None
-    if relative:
-        start, _ = run(solve_svm_dual, None)
-        eta *= squared_norm(start, weight, groups)
-    beta, results = run(_solve_block, start, eta, weight)
+    if penalty.relative:
+        start, _ = run(lambda K, task, rows: solve_dual(K, task, **options))
+        penalty = penalty.absolute(start, weight, repeats)
+    eta = penalty.eta
+
+    def solve_block(K: FloatArray, task: Task, rows: Indices) -> Any:
+        first = None if start is None else start[rows]
+        return solve_quartic_dual(K, task, eta, weight=weight[rows], start=first, **options)
+
+    beta, results = run(solve_block)
     if not all(result.objective >= 0.0 or result.n_iter >= max_iter for result in results):
         # Zero would be better.
         raise ValueError(f"expected a larger eta, got one of {eta:.1e}, and rounding or overflow")
     psd = assume_psd or sample_is_psd(gram)  # blocks that are psd do not make the whole so
-    problem = SaddleProblem(AdaptiveFamily(eta, weight), gram, p, lower, upper, epsilon, False)
-    return follow(
-        problem,
-        iter([problem.respond(beta)]),
-        certified=psd and all(result.certified for result in results),
-        tol=tol,
-        max_iter=0,
-    )
-
-
-def _solve_block(
-    K: FloatArray,
-    p: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    eta: float,
-    weight: FloatArray,
-    **options: Any,
-) -> Any:
-    return solve_quartic_dual(K, p, lower, upper, eta, weight=weight, **options)
+    proved = psd and all(result.status == "proved" for result in results)
+    problem = SaddleProblem(AdaptiveFamily(gram, weight, eta), (task,))
+    response = problem.family.respond(beta[None])
+    progress = Progress(tol)
+    progress.add(assess(problem, Pair(beta[None], response.theta, response)))
+    return progress.result("proved" if proved else "stationary", "max_iter")
 
 
 def partition_bound(
@@ -134,7 +117,7 @@ def partition_bound(
 
     Parameters
     ----------
-    gram : DenseGram or RowGram
+    gram : Gram
     C, weight : ndarray of shape (n,)
         Largest coefficients and multiplicities.
     blocks : ndarray of shape (n,)
@@ -151,10 +134,9 @@ def partition_bound(
     scaled = C * C / weight
     everything = np.arange(gram.n)
     for start in range(0, gram.n, 256):
-        for positions, source, places in gram.parts(everything[start : start + 256], exact=True):
-            rows = everything[start : start + 256][positions]
-            K = np.abs(source[places]) * (blocks[rows, None] != blocks)
-            between += float(K.sum())
-            quadratic += float(C[rows] @ (K @ C))
-            quartic += float(scaled[rows] @ ((K * K) @ scaled))
+        rows = everything[start : start + 256]
+        K = np.abs(gram.rows(rows)) * (blocks[rows, None] != blocks)
+        between += float(K.sum())
+        quadratic += float(C[rows] @ (K @ C))
+        quartic += float(scaled[rows] @ ((K * K) @ scaled))
     return quadratic + quartic / (16.0 * eta), between

@@ -7,7 +7,7 @@ O(n) unless the entries are asked for. Both have ``entries``, ``trace``, ``restr
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,28 @@ Array = NDArray[Any]
 _MAX_DENSE = 300  # the order up to which all eigenpairs are computed
 _GUARDS = 4  # vectors beyond those wanted in the block iteration
 _RESIDUAL = 1e-8  # of eigenvectors found by iteration, as a fraction of the trace
+_RANK_TOL = 1e-12  # eigenvalues below this fraction of the trace are left out of a factor
+
+
+class SymmetricMatrix(Protocol):
+    """A symmetric matrix."""
+
+    @property
+    def entries(self) -> Array:
+        """The matrix as an array, which may be large."""
+
+    @property
+    def trace(self) -> float:
+        """The sum of the eigenvalues."""
+
+    def restrict(self, V: Array) -> Array:
+        """Return V'AV."""
+
+    def leading(self, k: int) -> tuple[Array, Array]:
+        """Return up to k leading eigenvalues, descending, and their eigenvectors.
+
+        The first value is an upper bound on the largest eigenvalue.
+        """
 
 
 @dataclass(frozen=True)
@@ -135,3 +157,43 @@ class LowRankMatrix:
         values, vectors = np.linalg.eigh(self.restrict(Q))
         count = min(k, self.left.shape[1])
         return values[: -count - 1 : -1], Q @ vectors[:, : -count - 1 : -1]
+
+
+def spectral_factor(values: Array, vectors: Array) -> NDArray[np.float64]:
+    """Return U with U U' proportional to a matrix of given eigenpairs, and of trace n.
+
+    Eigenvalues that are zero up to rounding are left out. Of a matrix that vanishes, all are
+    rounding errors of either sign: the positive ones give a valid U.
+
+    Parameters
+    ----------
+    values : ndarray of shape (k,)
+        At least one of them positive.
+    vectors : ndarray of shape (n, k)
+
+    Returns
+    -------
+    ndarray of shape (n, rank)
+    """
+    kept = values > _RANK_TOL * np.maximum(values, 0.0).sum()
+    U = vectors[:, kept] * np.sqrt(values[kept])
+    return np.asarray(U * np.sqrt(len(vectors) / np.sum(U * U)))
+
+
+def project_simplex(v: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+    """Project onto the numbers >= 0 with a given sum.
+
+    Parameters
+    ----------
+    v : ndarray of shape (n,)
+    total : float
+        Positive.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        ``max(v - shift, 0)`` for the shift that gives the sum.
+    """
+    ordered = np.sort(v)[::-1]
+    shifts = (np.cumsum(ordered) - total) / np.arange(1, v.size + 1)
+    return np.asarray(np.maximum(v - shifts[np.flatnonzero(ordered > shifts)[-1]], 0.0))

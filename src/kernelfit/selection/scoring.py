@@ -4,9 +4,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring
 
+from kernelfit.selection.calibration import fit_calibration
+
 
 class FoldScorer:
-    """Scores the candidates of a fold: together by the default metric, else one by one.
+    """Scores the candidates of a search: together by the default metric, else one by one.
 
     Parameters
     ----------
@@ -21,46 +23,89 @@ class FoldScorer:
     def __init__(self, search, X, y, weight, weighted):
         self.X, self.y, self.weight, self.weighted = X, y, weight, weighted
         self.classify = is_classifier(search)
-        self._given = "predict and decision_function" if self.classify else "predict"
-        self.scoring, self.scorer = search.scoring, None
+        self.scorer = None
         if search.scoring is not None:
             self.scorer = check_scoring(search, scoring=search.scoring)
 
-    def __call__(self, predictions, replays, test):
-        """Return a score for every column of the predictions on the rows `test`.
+    def __call__(self, folds):
+        """Return the scores, of shape (n_candidates, n_folds), of a list of `FoldValues`."""
+        return np.stack([self._score_fold(folds, k) for k in range(len(folds))], axis=1)
 
-        ``replays()`` gives, for every column, an estimator that replays it.
-        """
-        y, weight = self.y[test], self.weight[test]
+    def _score_fold(self, folds, k):
+        fold = folds[k]
+        y, weight = self.y[fold.test], self.weight[fold.test]
         if self.scorer is not None:
             options = {"sample_weight": weight} if self.weighted else {}
-            X = self.X[test]
-            try:
-                return np.array([self.scorer(replay, X, y, **options) for replay in replays()])
-            except AttributeError as error:  # names what the scorer looked for
-                raise ValueError(
-                    f"expected scoring that needs {self._given} alone, got {self.scoring!r}"
-                ) from error
+            X = self.X[fold.test]
+            return np.array(
+                [
+                    self.scorer(self._replay(folds, k, candidate), X, y, **options)
+                    for candidate in range(len(fold.values))
+                ]
+            )
         if self.classify:
-            return weight @ (predictions == y[:, None]) / weight.sum()
-        residual = weight @ (predictions - y[:, None]) ** 2
+            predictions = fold.machine.classes_[fold.machine._choose(fold.values)]
+            return (predictions == y) @ weight / weight.sum()
+        residual = (fold.values[:, :, 0] - y) ** 2 @ weight
         total = weight @ (y - weight @ y / weight.sum()) ** 2
         return 1.0 - residual / total if total > 0.0 else np.where(residual == 0.0, 1.0, 0.0)
+
+    def _replay(self, folds, k, candidate):
+        fold = folds[k]
+        values = fold.values[candidate]
+        if not self.classify:
+            return ReplayRegressor(values[:, 0])
+
+        def calibrate():
+            """Fit the probabilities to the other folds, or to this one where it is alone."""
+            others = [other for j, other in enumerate(folds) if j != k] or [fold]
+            return self.calibrate(others, [candidate])
+
+        return ReplayClassifier(fold.machine, values, calibrate)
+
+    def calibrate(self, folds, candidates):
+        """Fit probabilities to the mean out-of-fold values of some candidates.
+
+        Parameters
+        ----------
+        folds : list of FoldValues
+            Of which those without a class of the search's are left out.
+        candidates : list of int
+
+        Returns
+        -------
+        Calibration
+        """
+        most = max(len(fold.machine.classes_) for fold in folds)
+        folds = [fold for fold in folds if len(fold.machine.classes_) == most]
+        scores = [
+            fold.machine._class_scores(fold.values[candidates].mean(axis=0)) for fold in folds
+        ]
+        rows = np.concatenate([fold.test for fold in folds])
+        classes = folds[0].machine.classes_
+        known = np.isin(self.y[rows], classes)
+        labels = np.searchsorted(classes, self.y[rows][known])
+        return fit_calibration(np.concatenate(scores)[known], labels, self.weight[rows][known])
 
 
 class ReplayClassifier(ClassifierMixin, BaseEstimator):
     """Shows stored decision values to a scorer as if it had computed them."""
 
-    def __init__(self, classes, prediction, values):
-        self.classes_, self._prediction, self._values = classes, prediction, values
+    def __init__(self, machine, values, calibrate):
+        self.classes_ = machine.classes_
+        self._machine, self._values, self._calibrate = machine, values, calibrate
 
     def predict(self, X):
-        """Return the stored classes."""
-        return self._prediction
+        """Return the classes that the values decide for."""
+        return self.classes_[self._machine._choose(self._values)]
 
     def decision_function(self, X):
         """Return the stored decision values."""
-        return self._values
+        return self._machine._shape(self._values)
+
+    def predict_proba(self, X):
+        """Return the probabilities that fit the other folds."""
+        return self._calibrate()(self._machine._class_scores(self._values))
 
 
 class ReplayRegressor(RegressorMixin, BaseEstimator):

@@ -1,35 +1,61 @@
-"""What the cross-validated estimators share: folds, choice, final training."""
+"""What all cross-validated estimators share: folds, choice, final training, probabilities."""
 
 import warnings
-from numbers import Integral
+from dataclasses import replace
+from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from kernelfit.selection.folds import Geometry, Grid, fold_values
 from kernelfit.selection.scoring import FoldScorer
+from kernelfit.selection.table import difference, tabulate
+from kernelfit.utils.atomic import blank_copy
+from kernelfit.utils.progress import show_progress
+from kernelfit.utils.sklearn_private import Interval
+from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
+
+_EXTENSIONS = 3  # of a default grid whose best candidate is at its edge
+
+
+def _classifies(search):
+    return is_classifier(search)
 
 
 class KernelSearch(BaseEstimator):
     """Base of the cross-validated estimators.
 
-    A subclass gives ``_machine()``, an unfitted machine with its fixed parameters, and
-    ``_search(X, y, weight, splits, scorer)``, which scores all candidates and returns the table
-    ``cv_results_`` and how many solutions missed their tolerance.
+    A subclass gives ``_machine(**params)``, an unfitted machine with its fixed parameters, and
+    ``_grid(X, y, weight)``.
     """
 
     _parameter_constraints: ClassVar[dict] = {
+        "Cs": ["array-like", None],
         "n_average": [Interval(Integral, 1, None, closed="left")],
         "cv": ["cv_object"],
         "scoring": [str, callable, None],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "search_tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        machine = self._machine().__sklearn_tags__()
+        tags.input_tags.pairwise = machine.input_tags.pairwise
+        tags.input_tags.sparse = machine.input_tags.sparse
+        return tags
 
     def fit(self, X, y, sample_weight=None, groups=None):
         """Search the grid and train the best machines on all of the data.
@@ -52,48 +78,139 @@ class KernelSearch(BaseEstimator):
             The fitted estimator. Where fit raises or is interrupted, it is left as it was.
         """
         self._validate_params()
-        checked, machine = clone(self), self._machine()
-        given = X, y
-        X, y = machine._check_training_data(X, y, owner=checked)
+        fitted, machine = blank_copy(self), self._machine()
+        X, y = machine._check_training_data(X, y, owner=fitted)
         weight = check_weights(sample_weight, len(y))
-        if is_classifier(self):
-            self._machine()._encode(y, weight)  # complains of classes before any fold does
+        machine._encode(y, weight)  # complains of targets before any fold does
         folds = check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, groups)
         splits = [_rows(k + 1, fold, weight) for k, fold in enumerate(folds)]
         if not splits:
             raise ValueError("expected cv to give at least one fold, got none")
-        if is_classifier(self):
-            self._check_classes(y, weight, splits)
+        self._check_folds(y, weight, splits)
         scorer = FoldScorer(self, X, y, weight, sample_weight is not None)
-        table, n_unconverged = self._search(X, y, weight, splits, scorer)
+        fitted._search((X, y, weight), splits, scorer)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _search(self, data, splits, scorer):
+        """Score all candidates, choose, train the chosen ones and set the fitted attributes."""
+        grid = self._grid(*data)
+        geometry = self._geometry(data[0], grid)
+        params, folds = grid.params(), self._run(grid, data, geometry, splits)
+        table = self._tabulate(params, folds, scorer)
+        for _ in range(_EXTENSIONS):
+            more = self._extension(grid, table)
+            if more is None:
+                break
+            grid, new = more
+            folds = _joined(folds, self._run(new, data, geometry, splits))
+            params = params + new.params()
+            table = self._tabulate(params, folds, scorer)
         if not np.isfinite(table["mean_test_score"]).any():
             raise ValueError("expected finite scores, got none for any candidate")
         chosen = self._chosen(table)
-        machines = [self._machine().set_params(**table["params"][index]) for index in chosen]
-        for machine in machines:
-            machine.fit(*given, sample_weight=sample_weight)
-        best, machine = chosen[0], machines[0]
-        self._warn(table, n_unconverged)
-        fitted = {
-            **{name: value for name, value in vars(checked).items() if name.endswith("_in_")},
-            "cv_results_": table,
-            "best_index_": best,
-            "best_params_": table["params"][best],
-            "best_score_": float(table["mean_test_score"][best]),
-            "best_estimator_": machine,
-            "estimators_": machines,
-            "n_splits_": len(splits),
-            "n_iter_": machine.n_iter_,
-        }
+        machines = [self._train(table["params"][index], data, geometry) for index in chosen]
+        self._warn(table, sum(fold.n_unconverged for fold in folds))
+        self.cv_results_ = table
+        self.best_index_ = chosen[0]
+        self.best_params_ = table["params"][chosen[0]]
+        self.best_score_ = float(table["mean_test_score"][chosen[0]])
+        self.best_estimator_ = machines[0]
+        self.estimators_ = machines
+        self.n_splits_ = len(splits)
+        self.n_iter_ = machines[0].n_iter_
         if is_classifier(self):
-            fitted["classes_"] = machine.classes_
-        for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
-            delattr(self, name)  # of an earlier fit
-        self.__dict__.update(fitted)
-        return self
+            self.classes_ = machines[0].classes_
+            self._calibration = scorer.calibrate(folds, chosen)
 
-    def _check_classes(self, y, weight, splits):
-        """Complain of classes before any machine is trained, and name the fold."""
+    def _run(self, grid, data, geometry, splits):
+        """Return the out-of-fold values of all candidates, one `FoldValues` a fold."""
+        jobs = (
+            delayed(self._fold)(number + 1, len(splits), grid, data, geometry, *split)
+            for number, split in enumerate(splits)
+        )
+        return Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+
+    def _fold(self, number, n_splits, grid, data, geometry, train, test):
+        fold = fold_values(self._search_machine, grid, data, geometry, train, test)
+        if self.verbose:
+            show_progress().info(
+                "fold %d/%d: %d candidates in %.2f s",
+                number, n_splits, len(fold.values), (fold.fit_time + fold.score_time).sum(),
+            )  # fmt: skip
+        return fold
+
+    def _search_machine(self, **params):
+        """Return a machine for the folds: as exact as the search needs, and not polished."""
+        machine = self._machine(tol=self.search_tol, verbose=0, **params)
+        machine._polish = False
+        return machine
+
+    def _train(self, params, data, geometry):
+        """Return a machine of the chosen parameters, trained on all rows."""
+        X, y, weight = data
+        machine = self._machine(**params)
+        used = np.flatnonzero(weight)
+        for name, value in vars(self).items():
+            if name.endswith("_in_"):
+                setattr(machine, name, value)
+        with threads_for(len(y)):
+            machine._fit(
+                X, y, weight, machine, lambda kernel: geometry.kernel_matrix(kernel, used, used)
+            )
+        machine._warn_if_unproven()
+        return machine
+
+    def _geometry(self, X, grid):
+        return Geometry()
+
+    def _tabulate(self, params, folds, scorer):
+        fit_time = np.stack([fold.fit_time for fold in folds], axis=1)
+        score_time = np.stack([fold.score_time for fold in folds], axis=1)
+        return tabulate(params, scorer(folds), fit_time, score_time)
+
+    def _extension(self, grid, table):
+        """Return the grid extended where the best candidate is at the edge of a default axis.
+
+        Returns
+        -------
+        (grid, new) or None
+            The larger grid, and the part of it that is new.
+        """
+        best = table["params"][self._chosen(table)[0]]
+        for name, extended in self._open_axes(grid):
+            values = np.sort(np.unique([p[name] for p in table["params"]]))
+            place = int(np.searchsorted(values, best[name]))
+            if len(values) < 2 or 0 < place < len(values) - 1:
+                continue
+            inner = values[1] if place == 0 else values[-2]
+            if self._gains(table, best, {**best, name: inner}):
+                ratio = values[1] / values[0]
+                beyond = [values[0] / ratio, values[0] / ratio**2]
+                if place:
+                    beyond = [values[-1] * ratio, values[-1] * ratio**2]
+                return extended([float(value) for value in beyond])
+        return None
+
+    def _gains(self, table, best, other):
+        """Return whether one candidate is better than another by more than a standard error."""
+        at = {_key(params): k for k, params in enumerate(table["params"])}
+        gain, error = difference(table, at[_key(best)], [at[_key(other)]])
+        rounding = 1e-9 * abs(table["mean_test_score"][at[_key(best)]])
+        return bool(gain[0] > error[0] + rounding)
+
+    def _open_axes(self, grid):
+        """Yield the names of axes with a default grid, and how to extend them."""
+        if self.Cs is None:
+
+            def more_costs(values):
+                new = Grid(grid.kernels, grid.epsilons, values, grid.etas)
+                return Grid(grid.kernels, grid.epsilons, [*grid.Cs, *values], grid.etas), new
+
+            yield "C", more_costs
+
+    def _check_folds(self, y, weight, splits):
+        """Complain of the classes of a fold before any machine is trained, and name the fold."""
         for number, (train, _) in enumerate(splits, start=1):
             try:
                 self._machine()._encode(y[train], weight[train])
@@ -117,9 +234,48 @@ class KernelSearch(BaseEstimator):
             return values[:, 0]
         return self.classes_[self.best_estimator_._choose(values)]
 
+    @available_if(_classifies)
+    def decision_function(self, X):
+        """Return the mean decision values of the chosen machines.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_problems)
+            Two classes: positive for the second. Otherwise as the machine's.
+        """
+        values = self._mean_values(X)
+        return self.best_estimator_._shape(values)
+
+    @available_if(_classifies)
+    def predict_proba(self, X):
+        """Return the probabilities of the classes.
+
+        They are a logistic function of the decision values, with one scale and one offset a class,
+        fitted to the decision values of the folds' test parts. The most probable class need not be
+        the predicted one where both are close.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        values = self._mean_values(X)
+        return self._calibration(self.best_estimator_._class_scores(values))
+
     def _mean_values(self, X):
         check_is_fitted(self)
-        return np.mean([machine._decision_values(X) for machine in self.estimators_], axis=0)
+        X = self.best_estimator_._check_test_data(X, owner=self)  # complains in the search's name
+        return np.mean([machine._evaluate(X) for machine in self.estimators_], axis=0)
 
     def _chosen(self, table):
         """Return the indices of the candidates to train and average, the best first.
@@ -141,14 +297,30 @@ class KernelSearch(BaseEstimator):
         name = type(self).__name__
         if not np.isfinite(table["mean_test_score"]).all():
             message = f"{name} met scores that are not finite: such candidates rank last"
-            warnings.warn(message, UserWarning, stacklevel=3)
+            warnings.warn(message, UserWarning, stacklevel=4)
         if n_unconverged:
             warnings.warn(
                 f"{n_unconverged} solutions in the search of {name} missed their tolerance within "
                 f"max_iter={self.max_iter} rounds: their scores are rough",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
+
+
+def _key(params):
+    return tuple(sorted(params.items(), key=lambda item: item[0]))
+
+
+def _joined(folds, more):
+    """Return folds with the candidates of both."""
+    joined = []
+    for a, b in zip(folds, more, strict=True):
+        arrays = {
+            name: np.concatenate([getattr(a, name), getattr(b, name)])
+            for name in ("values", "fit_time", "score_time")
+        }
+        joined.append(replace(a, n_unconverged=a.n_unconverged + b.n_unconverged, **arrays))
+    return joined
 
 
 def _rows(number, fold, weight):
@@ -164,37 +336,13 @@ def _rows(number, fold, weight):
     return parts
 
 
-def difference(table, first, others):
-    """Compare the scores of one candidate with those of others over the folds.
-
-    Parameters
-    ----------
-    table : dict
-        As ``cv_results_``.
-    first : int
-        Index of the candidate.
-    others : list of int
-        Indices of the others.
-
-    Returns
-    -------
-    gain : ndarray of shape (n_others,)
-        By how much its mean score exceeds theirs.
-    error : ndarray of shape (n_others,)
-        Standard errors of these differences; 0 with one fold.
-    """
-    folds = [values for name, values in table.items() if name.startswith("split")]
-    gains = np.array([scores[first] - scores[others] for scores in folds])
-    return gains.mean(axis=0), gains.std(axis=0) / np.sqrt(max(len(folds) - 1, 1))
-
-
 def positive(values, name):
-    """Return values as an array; ValueError unless they are a list of positive numbers."""
+    """Return values as a list; ValueError unless they are a list of positive numbers."""
     return _numbers(values, name, "positive numbers", lambda array: array > 0)
 
 
 def not_negative(values, name):
-    """Return values as an array; ValueError unless they are a list of numbers >= 0."""
+    """Return values as a list; ValueError unless they are a list of numbers >= 0."""
     return _numbers(values, name, "numbers >= 0", lambda array: array >= 0)
 
 
@@ -205,4 +353,4 @@ def _numbers(values, name, kind, allowed):
         array = np.empty(0)
     if array.ndim != 1 or not array.size or not np.all(allowed(array) & np.isfinite(array)):
         raise ValueError(f"expected {name} to be a list of {kind}, got {values!r}")
-    return array
+    return array.tolist()

@@ -1,11 +1,19 @@
 """What a solver returns."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
+Callback = Callable[[int, float, float], Any]
+# What is known of a solution: its gap is a proof; it is a stationary point of a problem with an
+# indefinite kernel matrix; or its kernel comes from a family that is not convex.
+Status = Literal["proved", "stationary", "non-convex"]
+# Why a solver ended: the tolerance is met, rounding prevents more, or the rounds are used up.
+Ending = Literal["tolerance", "rounding", "max_iter"]
 
 
 @dataclass(frozen=True)
@@ -37,8 +45,24 @@ class SolverResult:
 
 
 @dataclass(frozen=True)
-class SvmDualResult(SolverResult):
-    """Outcome of :func:`kernelfit.solvers.svm_dual.solve_svm_dual`.
+class CertifiedResult(SolverResult):
+    """Outcome of a solve with a certificate.
+
+    Attributes
+    ----------
+    status : {"proved", "stationary", "non-convex"}
+        What is known of the solution. Where it is not "proved", ``gap`` is nan.
+    ending : {"tolerance", "rounding", "max_iter"}
+        Why the solver ended.
+    """
+
+    status: Status
+    ending: Ending
+
+
+@dataclass(frozen=True)
+class DualResult(CertifiedResult):
+    """Outcome of :func:`kernelfit.solvers.dual.solve.solve_dual`.
 
     Attributes
     ----------
@@ -46,10 +70,7 @@ class SvmDualResult(SolverResult):
         The intercept that minimises the primal objective; 0 without an intercept.
     decision : ndarray
         ``K @ x``, the decision values on the training points without the intercept.
-    certified : bool
-        False when negative curvature was met: ``x`` is then only a stationary point.
     """
 
     intercept: float
     decision: FloatArray
-    certified: bool

@@ -1,0 +1,300 @@
+"""What all kernel machines share: atomic fit, training, prediction, warnings and warm start."""
+
+import warnings
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernelfit.tasks.multiclass import decision_values, problem_coef
+from kernelfit.utils.atomic import blank_copy
+from kernelfit.utils.progress import show_progress
+from kernelfit.utils.sklearn_private import Interval
+from kernelfit.utils.threads import threads_for
+from kernelfit.utils.validation import check_weights
+
+_CHUNK_BYTES = 2**26  # of kernel values computed at a time in prediction
+_MAX_NUMBER = 1e150  # of targets and costs: products of two are finite
+
+
+class KernelMachine(BaseEstimator):
+    """Base of the kernel machines.
+
+    What is fitted comes from `ClassifierMachine` or `RegressorMachine`; what is learned comes from
+    a class that implements ``_learner(X, targets, weight, unit_cost, matrix)`` and returns a
+    `kernelfit.learners.learner.Learner` on the training rows.
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+    n_jobs = None  # where the machine has no such parameter
+    _polish = True  # whether to go on towards the exact solution once the tolerance is met
+    _shares_cache = False  # whether problems on all rows read one cache of kernel rows
+
+    def fit(self, X, y, sample_weight=None):
+        """Train on the given data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training points; the kernel matrix, of shape (n_samples, n_samples), for
+            ``kernel="precomputed"``. Sparse data is for the linear, polynomial and rbf kernels.
+        y : array-like of shape (n_samples,)
+            Class labels, or targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of C, >= 0; ones when None. A weight of 2 equals a repeated row and a weight
+            of 0 a missing one.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Where fit raises or is interrupted, it is left as it was.
+        """
+        self._validate_params()
+        fitted = blank_copy(self)
+        X, y = fitted._check_training_data(X, y)
+        weight = check_weights(sample_weight, len(y))
+        with threads_for(len(y)):
+            fitted._fit(X, y, weight, previous=self)
+        fitted._warn_if_unproven()
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _check_training_data(self, X, y, owner=None):
+        """Return checked data. Names of features are stored in, and errors name, the owner."""
+        X, y = validate_data(self if owner is None else owner, X, y, dtype=np.float64)
+        return X, self._check_targets(y)
+
+    def _check_test_data(self, X, owner=None):
+        """Return checked data. Errors name the owner."""
+        owner = self if owner is None else owner
+        return validate_data(owner, X, reset=False, dtype=np.float64)
+
+    def _training_rows(self, X, targets, weight):
+        """Return the rows to train on, and their weights: all of positive weight."""
+        rows = np.flatnonzero(weight)
+        return rows, weight[rows]
+
+    def _take_rows(self, X, rows):
+        """Return some of the training rows."""
+        return X if len(rows) == X.shape[0] else X[rows]
+
+    def _plan(self, X, y, weight, matrix=None):
+        """Return what there is to learn, and on which rows: all that does not depend on C.
+
+        Parameters
+        ----------
+        X, y, weight
+            Checked data.
+        matrix : callable, default=None
+            From the kernel to its matrix on the rows of positive weight, or to None: where it is
+            known already.
+
+        Returns
+        -------
+        plan : Plan
+        rows : ndarray of int
+        """
+        targets, factor = self._encode(y, weight)
+        rows, weight = self._training_rows(X, targets, weight)
+        with np.errstate(over="ignore", invalid="ignore"):
+            unit_cost = weight * factor[rows]
+            largest = max(weight.max(), self.C * unit_cost.max())
+        if not largest <= _MAX_NUMBER:
+            raise ValueError(
+                f"expected sample weights, and products of C and the weights, up to "
+                f"{_MAX_NUMBER:g}, got {largest:.3g}"
+            )
+        X, targets = self._take_rows(X, rows), targets[rows]
+        learner = self._learner(X, targets, weight, unit_cost, matrix)
+        return self._make_plan(learner, targets, unit_cost), rows
+
+    def _fit(self, X, y, weight, previous, matrix=None):
+        """Learn and set the fitted attributes."""
+        plan, rows = self._plan(X, y, weight, matrix)
+        n_groups = len(plan.groups)
+        start = previous._start(X.shape[0], plan, rows)
+        learned = plan.learn(
+            self.C, n_jobs=self.n_jobs, callback=self._round_logger(n_groups), **start
+        )
+        self._keep(X, y, plan, rows, learned)
+
+    def _keep(self, X, y, plan, rows, learned):
+        """Set the fitted attributes from what was learned for each group of the plan."""
+        self.shape_fit_ = X.shape
+        self._note_plan(plan, rows)
+        coef, witness = np.zeros((2, plan.shape[1], len(rows)))
+        results = []
+        for number, (group, result) in enumerate(zip(plan.groups, learned, strict=True)):
+            for problem, x, lower in zip(group, result.x, result.witness, strict=True):
+                coef[problem.layer, problem.rows] = x
+                witness[problem.layer, problem.rows] = lower
+            results.append(result.without_arrays())
+            self._log_result(number, len(plan.groups), result)
+        finite = np.isfinite(coef).all() and all(np.isfinite(r.objective) for r in results)
+        if not finite:
+            raise ValueError("expected data of moderate size, got overflow in training")
+        self._store(X, y, rows, coef, witness, results)
+
+    def _note_plan(self, plan, rows):
+        """Keep what else a subclass needs of the plan."""
+
+    def _store(self, X, y, rows, coef, witness, results):
+        """Set the fitted attributes."""
+        labels = self._class_of_rows(y)
+        support = np.flatnonzero((coef != 0.0).any(axis=0) | (witness != 0.0).any(axis=0))
+        support = support[np.lexsort((rows[support], labels[rows[support]]))]
+
+        def one_or_all(values):
+            return values[0] if len(values) == 1 else values
+
+        self.support_ = rows[support]
+        self.n_support_ = np.bincount(labels[self.support_], minlength=labels.max() + 1)
+        self.dual_coef_ = coef[:, support]
+        self.witness_coef_ = witness[:, support]
+        self.intercept_ = np.concatenate([result.intercept for result in results])
+        self.objective_ = one_or_all(np.array([result.objective for result in results]))
+        self.dual_gap_ = one_or_all(np.array([result.gap for result in results]))
+        self.status_ = one_or_all(np.array([result.status for result in results]))
+        self.n_iter_ = one_or_all(np.array([result.n_iter for result in results]))
+        self.converged_ = one_or_all(np.array([result.converged for result in results]))
+        self.history_ = one_or_all([np.array(result.history) for result in results])
+        self._thetas = [result.theta for result in results]
+        self._endings = [result.ending for result in results]
+        self._kernels = [result.kernel for result in results]
+        self._scales = np.array([result.scale for result in results])
+        if all(kernel is self._kernels[0] for kernel in self._kernels):
+            self._kernels = self._kernels[:1]
+            self.kernel_ = self._kernels[0]
+        else:
+            self.kernels_ = self._kernels
+        if self._kernels[0] is not None:
+            self.support_vectors_ = X[self.support_]
+
+    def _start(self, n_samples, plan, rows):
+        """Return where the next fit may start from: coefficients and thetas, or nothing."""
+        coef = getattr(self, "dual_coef_", None)
+        if not self.warm_start or coef is None:
+            return {}
+        if self.shape_fit_[0] != n_samples or len(coef) != plan.shape[1]:
+            return {}
+        start = np.zeros((len(coef), n_samples))
+        start[:, self.support_] = coef
+        thetas = self._thetas if len(self._thetas) == len(plan.groups) else None
+        return {"coef": start[:, rows], "thetas": thetas}
+
+    def _round_logger(self, n_groups):
+        """Return the callback that reports a round, or None."""
+        if self.verbose < 2:
+            return None
+
+        def log_round(number, n_iter, objective, gap):
+            show_progress().info(
+                "problem %d/%d, round %d: objective %.6g, gap %.2g",
+                number + 1, n_groups, n_iter, objective, gap,
+            )  # fmt: skip
+
+        return log_round
+
+    def _log_result(self, number, n_groups, result):
+        if self.verbose:
+            show_progress().info(
+                "problem %d/%d: %d rounds, objective %.6g, gap %.2g%s",
+                number + 1, n_groups, result.n_iter, result.objective, result.gap,
+                "" if result.converged else ", not converged",
+            )  # fmt: skip
+
+    def _warn_if_unproven(self):
+        gap, objective = np.atleast_1d(self.dual_gap_), np.atleast_1d(self.objective_)
+        name = type(self).__name__
+        if np.any(np.atleast_1d(self.status_) == "stationary"):
+            warnings.warn(
+                f"{name} met an indefinite kernel matrix: the solution is a stationary point "
+                "without proof of optimality and its dual_gap_ is nan",
+                UserWarning,
+                stacklevel=3,
+            )
+        failed = ~np.isnan(gap) & ~np.atleast_1d(self.converged_)
+        if failed.any():
+            worst = (gap[failed] / np.maximum(np.abs(objective[failed]), 1e-300)).max()
+            stalled = all(self._endings[k] == "rounding" for k in np.flatnonzero(failed))
+            warnings.warn(
+                f"{name} stopped at a relative duality gap of {worst:.1e} instead of "
+                f"tol={self.tol:g} in {failed.sum()} of {failed.size} problems: "
+                + self._convergence_advice(stalled),
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _convergence_advice(self, stalled):
+        if stalled:
+            return "rounding prevents more, scale the data or raise tol"
+        return f"raise max_iter={self.max_iter} or tol"
+
+    def _decision_values(self, X):
+        """Return the decision values of every problem, of shape (n_samples, n_problems)."""
+        check_is_fitted(self)
+        return self._evaluate(self._check_test_data(X))
+
+    def _evaluate(self, X):
+        """Return the decision values at checked points."""
+        values = np.empty((X.shape[0], len(self.intercept_)))
+        step = self._chunk_rows(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for first in range(0, X.shape[0], step):
+                part = X[first : first + step]
+                values[first : first + step] = self._chunk_values(part)
+        if not np.isfinite(values).all():
+            row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+            raise ValueError(
+                f"expected points of moderate size, got overflow in the kernel at row {row}"
+            )
+        return values
+
+    def _own_rows(self, number, used):
+        """Return which of a kernel's own points some support vectors are."""
+        return used
+
+    def _chunk_rows(self, X):
+        """Return how many points are evaluated at a time."""
+        return max(1, _CHUNK_BYTES // (8 * max(1, len(self.support_))))
+
+    def _chunk_values(self, X):
+        n_problems = len(self.intercept_)
+        if not len(self.support_):
+            return np.tile(self.intercept_, (X.shape[0], 1))
+        kernel = self._kernels[0]
+        root = getattr(kernel, "root", None)
+        if len(self._kernels) == 1 and root is None:
+            if kernel is None:
+                K = X[:, self.support_] * np.float64(self._scales[0])
+            else:
+                K = kernel(X, self.support_vectors_)
+            return decision_values(K, self.dual_coef_, self.intercept_, self.n_support_)
+        # Kernels that multiply one initial kernel share its values.
+        K_root = None if root is None else root(X, self.support_vectors_)
+        values = np.tile(self.intercept_, (X.shape[0], 1))
+        groups = np.array_split(np.arange(n_problems), len(self._kernels))
+        for number, (kernel, group) in enumerate(zip(self._kernels, groups, strict=True)):
+            coef = np.stack(
+                [problem_coef(self.dual_coef_, self.n_support_, k, n_problems) for k in group]
+            )
+            used = np.flatnonzero(coef.any(axis=0))
+            if not len(used):
+                continue
+            if K_root is None:
+                K = kernel(X, self.support_vectors_[used])
+            else:
+                K = kernel.multiply(K_root[:, used], X, self._own_rows(number, used))
+            values[:, group] += K @ coef[:, used].T
+        return values

@@ -1,0 +1,64 @@
+"""What the regressors share: targets and their task."""
+
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from kernelfit.learners.plan import Plan
+from kernelfit.tasks.losses import tube
+from kernelfit.tasks.multiclass import Problem
+from kernelfit.utils.sklearn_private import Interval
+from kernelfit.utils.validation import check_targets
+
+_MAX_NUMBER = 1e150  # of targets: products of two are finite
+
+
+class RegressorMachine(RegressorMixin):
+    """The regression half of a kernel machine; it stands before `KernelMachine`."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def _check_targets(self, y):
+        return check_targets(y)
+
+    def _encode(self, y, weight):
+        """Return the targets, and ones as the factors of C."""
+        largest = np.max(np.abs(y))
+        if largest > _MAX_NUMBER:
+            raise ValueError(f"expected targets up to {_MAX_NUMBER:g}, got {largest:.3g}")
+        return np.asarray(y, dtype=np.float64), np.ones(len(y))
+
+    def _class_of_rows(self, y):
+        return np.zeros(len(y), dtype=np.intp)
+
+    def _make_plan(self, learner, targets, unit_cost):
+        problem = Problem(0, slice(None), 0, targets)
+        return Plan(
+            learner,
+            ((problem,),),
+            unit_cost,
+            self._make_task,
+            (1, 1),
+        )
+
+    def _make_task(self, p, cost):
+        return tube(p, cost, self.epsilon, fit_intercept=self.fit_intercept)
+
+    def predict(self, X):
+        """Predict the targets of points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points; their kernel with the training points, of shape (n_samples, n_samples_fit),
+            for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._decision_values(X)[:, 0]

@@ -1,0 +1,161 @@
+"""What the machines on a standard, given or user's kernel share: the kernel and its matrix."""
+
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernelfit.estimators.machine import KernelMachine
+from kernelfit.kernels.gram import c_ordered
+from kernelfit.kernels.standard import (
+    RBF,
+    Linear,
+    Polynomial,
+    StandardKernel,
+    kernel_from_name,
+    scale_gamma,
+)
+from kernelfit.learners.training import TrainingGram, fits
+from kernelfit.tasks.multiclass import problem_coef
+from kernelfit.utils.sklearn_private import Interval, StrOptions
+from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
+
+_SPARSE_KERNELS = ("linear", "poly", "rbf")
+
+
+class StandardKernelMachine(KernelMachine):
+    """Base of the machines with the parameters kernel, degree, gamma and coef0."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **KernelMachine._parameter_constraints,
+        "kernel": [
+            StrOptions({"linear", "poly", "rbf", "laplacian", "precomputed"}),
+            callable,
+        ],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = self._takes_sparse
+        return tags
+
+    @property
+    def _precomputed(self):
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _takes_sparse(self):
+        return isinstance(self.kernel, str) and self.kernel in _SPARSE_KERNELS
+
+    def _check_training_data(self, X, y, owner=None):
+        """Return checked data. Names of features are stored in, and errors name, the owner."""
+        _check_density(X, self._takes_sparse, self.kernel)
+        # A square kernel matrix is checked for symmetry and finiteness at once, later.
+        shape = getattr(X, "shape", (0, 1))
+        square = self._precomputed and len(shape) == 2 and len(set(shape)) == 1
+        X, y = validate_data(
+            self if owner is None else owner,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32) if self._precomputed else np.float64,
+            ensure_all_finite=not square,
+        )
+        y = self._check_targets(y)
+        if self._precomputed:
+            if X.shape[0] != X.shape[1]:
+                message = f"expected a square precomputed kernel matrix, got shape {X.shape}"
+                raise ValueError(message)
+            X = c_ordered(X)
+            check_kernel_matrix(X, "the precomputed kernel matrix")
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X, y
+
+    def _check_test_data(self, X, owner=None):
+        """Return checked data. Errors name the owner."""
+        owner = self if owner is None else owner
+        # What counts is the kernel of the fit, whatever the parameters are now.
+        initial = self._initial_kernel
+        takes_sparse = isinstance(initial, Linear | Polynomial | RBF)
+        _check_density(X, takes_sparse, "precomputed" if initial is None else initial)
+        if initial is not None:
+            return validate_data(owner, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = check_array(X, dtype=(np.float64, np.float32))
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(owner).__name__} is expecting "
+                f"{self.n_features_in_} features as input: a precomputed kernel has one column for "
+                "every training row, shape (n_test, n_train)"
+            )
+        return X
+
+    def _take_rows(self, X, rows):
+        if self._precomputed and len(rows) < X.shape[0]:
+            return X[np.ix_(rows, rows)]
+        return super()._take_rows(X, rows)
+
+    def _make_kernel(self, X, weight):
+        """Return the kernel with its gamma resolved on the training data; None if precomputed."""
+        if self._precomputed:
+            return None
+        if callable(self.kernel):
+            return self.kernel
+        gamma = self.gamma
+        if self.kernel == "linear":
+            gamma = None
+        elif gamma == "scale":
+            gamma = scale_gamma(X, weight)
+        elif gamma == "auto":
+            gamma = 1.0 / X.shape[1]
+        if gamma is not None:
+            if not 0.0 < gamma < np.inf:
+                raise ValueError(
+                    f"expected features of moderate scale, got gamma={gamma} from their variance"
+                )
+            self.gamma_ = float(gamma)
+        kernel = kernel_from_name(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
+        with np.errstate(over="ignore"):
+            diagonal = kernel.diag(X)
+        if not np.isfinite(diagonal).all():
+            raise ValueError(f"expected finite kernel values, got overflow in {kernel}")
+        return kernel
+
+    def _make_gram(self, X, weight, matrix):
+        """Return the kernel, its matrix and whether it is known to be positive semidefinite."""
+        kernel = self._initial_kernel = self._make_kernel(X, weight)
+        cache_bytes = self.cache_size * 2**20
+        psd = isinstance(kernel, StandardKernel) and kernel.psd
+        matrix = X if kernel is None else None if matrix is None else matrix(kernel)
+        checked = kernel
+        if callable(self.kernel):
+            checked = CheckedKernel(self.kernel)
+            if matrix is None and fits(X.shape[0], cache_bytes):
+                matrix = c_ordered(checked(X, X))
+                check_kernel_matrix(matrix, "the matrix returned by the kernel")
+        gram = TrainingGram(checked, X, cache_bytes, matrix=matrix)
+        self._shares_cache = not gram.dense
+        return kernel, gram, psd
+
+    @property
+    def coef_(self):
+        """The weights of the features, for the linear kernel."""
+        check_is_fitted(self)
+        if not isinstance(getattr(self, "kernel_", None), Linear):
+            raise AttributeError("coef_ is available for a linear kernel alone")
+        n = len(self.intercept_)
+        rows = [problem_coef(self.dual_coef_, self.n_support_, k, n) for k in range(n)]
+        return np.asarray(np.array(rows) @ self.support_vectors_)
+
+
+def _check_density(X, takes_sparse, kernel):
+    if sparse.issparse(X) and not takes_sparse:
+        raise TypeError(f"expected dense X for kernel={kernel!r}, got a sparse matrix")

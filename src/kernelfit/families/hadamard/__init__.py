@@ -1,0 +1,1 @@
+"""Entrywise factors of a kernel matrix: DANK and KNPL."""

@@ -1,0 +1,1 @@
+"""Kernels parameterised by a positive semidefinite matrix: TKL and GPK."""

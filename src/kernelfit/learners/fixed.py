@@ -1,0 +1,153 @@
+r"""Machines with a fixed kernel: one for a task, or the path of growing costs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelfit.learners.learner import Learned, Rows, Tasks
+from kernelfit.learners.training import TrainingGram
+from kernelfit.solvers.dual.solve import solve_dual
+from kernelfit.solvers.result import Callback, DualResult, FloatArray
+from kernelfit.tasks.task import Task
+
+
+@dataclass(frozen=True, eq=False)
+class FixedLearner:
+    """The learner of a fixed kernel.
+
+    Parameters
+    ----------
+    gram : TrainingGram
+    kernel : callable or None
+        None where the kernel matrix was given.
+    assume_psd : bool
+        Whether the kernel is known to be positive semidefinite.
+    tol : float
+        Relative duality gap.
+    max_iter : int
+        Largest number of rounds for one task.
+    polish : bool, default=True
+        Whether to go on towards the exact solution once the tolerance is met.
+    """
+
+    gram: TrainingGram
+    kernel: Callable[..., FloatArray] | None
+    assume_psd: bool
+    tol: float
+    max_iter: int
+    polish: bool = True
+
+    def learn(
+        self,
+        rows: Rows,
+        tasks: Tasks,
+        *,
+        start: tuple[FloatArray, Any] | None = None,
+        callback: Callback | None = None,
+    ) -> Learned:
+        """Train the machine of one task; see `kernelfit.learners.learner.Learner`."""
+        (task,) = tasks
+        x = None if start is None else start[0][0]
+        return self._wrap(self._solve(self.gram.part(rows), task, x, callback))
+
+    def _solve(
+        self, gram: Any, task: Task, start: FloatArray | None, callback: Callback | None = None
+    ) -> DualResult:
+        return solve_dual(
+            gram,
+            task,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            start=start,
+            assume_psd=self.assume_psd,
+            polish=self.polish,
+            callback=callback,
+        )
+
+    def path(
+        self, rows: Rows, tasks_at: Callable[[float], Tasks], Cs: Sequence[float]
+    ) -> Iterator[Learned]:
+        """Yield the machines of one task for increasing costs; see `dual_path`."""
+        gram = self.gram.part(rows)
+        for result in dual_path(self._solve, gram, tasks_at, Cs, self.tol):
+            yield self._wrap(result)
+
+    def _wrap(self, result: DualResult) -> Learned:
+        x = result.x[None]
+        return Learned(
+            x=x,
+            objective=result.objective,
+            gap=result.gap,
+            n_iter=result.n_iter,
+            converged=result.converged,
+            history=result.history,
+            status=result.status,
+            ending=result.ending,
+            intercept=np.array([result.intercept]),
+            witness=x,
+            kernel=self.kernel,
+            theta=None,
+        )
+
+
+def dual_path(
+    solve: Callable[[Any, Task, FloatArray | None], DualResult],
+    gram: Any,
+    tasks_at: Callable[[float], Tasks],
+    Cs: Sequence[float],
+    tol: float,
+) -> Iterator[DualResult]:
+    r"""Yield the solutions of one task for increasing costs, each from the solution before.
+
+    A solution stays feasible when C grows, and so does its multiple by up to the ratio of the two
+    costs, which is right where most variables sit at their bounds. The start is the best multiple
+    in between,
+
+    .. math:: t = \frac{p^\top\beta - \epsilon\|\beta\|_1}{\beta^\top K \beta}
+
+    clipped to that range. A solution without variables at their bounds that meets the tolerance for
+    the next cost, too, is taken for it.
+
+    Parameters
+    ----------
+    solve : callable
+        ``solve(gram, task, start)``.
+    gram : Gram
+    tasks_at : callable
+        From a cost to the only task.
+    Cs : sequence of float
+        Increasing and positive.
+    tol : float
+
+    Yields
+    ------
+    DualResult
+    """
+    result: DualResult | None = None
+    start, solved, inside = None, 0.0, False
+    for C in Cs:
+        (task,) = tasks_at(C)
+        if result is not None:
+            if inside and meets_tolerance(task, result.x, result.decision, result.objective, tol):
+                yield result
+                continue
+            beta, curvature = result.x, float(result.x @ result.decision)
+            gain = task.kappa(beta)
+            start = beta * min(max(gain / curvature, 1.0), C / solved) if curvature > 0.0 else beta
+        result = solve(gram, task, start)
+        solved, inside = C, is_inside(task, result.x)
+        yield result
+
+
+def is_inside(task: Task, beta: FloatArray) -> bool:
+    """Return whether no variable is at the bound that the cost sets."""
+    return bool(np.all(np.abs(beta) < np.maximum(task.upper, -task.lower)))
+
+
+def meets_tolerance(
+    task: Task, beta: FloatArray, decision: FloatArray, objective: float, tol: float
+) -> bool:
+    """Return whether a solution for a smaller cost is one for the task, too."""
+    return bool(task.certificate(beta, decision).gap <= tol * abs(objective))

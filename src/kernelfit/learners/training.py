@@ -1,0 +1,77 @@
+"""The kernel matrix of the training rows, for all problems of a machine."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelfit.kernels.gram import DenseGram, Gram, RowGram
+from kernelfit.kernels.rows import Kernel
+from kernelfit.kernels.standard import StandardKernel
+
+Indices = NDArray[np.intp]
+
+
+class TrainingGram:
+    """The Gram matrix of the training rows, all of them or the rows of one problem.
+
+    It is held in float64 where it fits into `cache_bytes`; otherwise rows are computed on demand
+    and cached in float32. The cache of a part does not depend on how many are in use at a time, and
+    so neither do the results.
+
+    Parameters
+    ----------
+    kernel : callable or None
+        None for a precomputed matrix.
+    X : array or CSR matrix of shape (n, d)
+    cache_bytes : float
+    matrix : ndarray of shape (n, n), default=None
+        The matrix where it is known already.
+
+    Attributes
+    ----------
+    dense : bool
+        Whether the whole matrix is in memory. If not, problems on all rows share one cache of
+        rows and must not run at the same time.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None,
+        X: Any,
+        cache_bytes: float,
+        *,
+        matrix: NDArray[Any] | None = None,
+    ) -> None:
+        self._kernel, self._X = kernel, X
+        self._cache_bytes = cache_bytes
+        self._whole: Gram | None = None
+        if matrix is not None:
+            self._whole = DenseGram(matrix)
+        elif fits(X.shape[0], cache_bytes):
+            self._whole = self._evaluate(X, cache_bytes)
+        self.dense = self._whole is not None
+
+    def part(self, rows: Indices | slice) -> Gram:
+        """Return K on the rows of one problem; a slice stands for all rows."""
+        if self._whole is not None and self.dense and not isinstance(rows, slice):
+            return DenseGram(self._whole.block(rows))
+        if not isinstance(rows, slice):
+            return self._evaluate(self._X[rows], self._cache_bytes)
+        if self._whole is None:
+            self._whole = self._evaluate(self._X, self._cache_bytes)
+        return self._whole
+
+    def _evaluate(self, X: Any, cache_bytes: float) -> Gram:
+        kernel = self._kernel
+        if kernel is None:
+            raise ValueError("expected a kernel or a matrix, got neither")
+        if not fits(X.shape[0], cache_bytes):
+            return RowGram.from_kernel(kernel, X, cache_bytes)
+        # A kernel of ours called with one argument knows that its matrix is symmetric.
+        return DenseGram(kernel(X) if isinstance(kernel, StandardKernel) else kernel(X, X))
+
+
+def fits(n: int, cache_bytes: float) -> bool:
+    """Return whether a float64 matrix of n rows and columns takes at most `cache_bytes`."""
+    return 8.0 * n * n <= cache_bytes

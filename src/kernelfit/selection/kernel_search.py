@@ -1,0 +1,117 @@
+"""What the searches over a standard kernel share: its widths, and the geometry of all kernels."""
+
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+
+from kernelfit.kernels.gram import c_ordered
+from kernelfit.kernels.standard import kernel_from_name, scale_gamma
+from kernelfit.selection.folds import Geometry, Grid
+from kernelfit.selection.search import KernelSearch, not_negative, positive
+from kernelfit.utils.sklearn_private import Interval, StrOptions
+from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
+
+# Default grids, in units of the data: of gamma="scale", from wide to narrow, since among equal
+# scores the first counts, which is then the smoothest machine; of C; and of epsilon.
+_GAMMAS = 4.0 ** np.arange(-4, 4)
+_CS = 4.0 ** np.arange(-3, 6)
+_EPSILONS = np.array([0.1, 0.01])
+
+
+def target_unit(y, weight):
+    """Return the spread of the targets, their weighted standard deviation; 1 where it is 0."""
+    mean = np.average(y, weights=weight)
+    spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weight)))
+    return spread if np.isfinite(spread) and spread > 0.0 else 1.0
+
+
+class StandardKernelSearch(KernelSearch):
+    """Base of the searches over gamma and C, and in regression epsilon."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **KernelSearch._parameter_constraints,
+        "gammas": ["array-like", None],
+        "kernel": [
+            StrOptions({"linear", "poly", "rbf", "laplacian", "precomputed"}),
+            callable,
+        ],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+    }
+    _names: tuple[str, ...] = (
+        "kernel",
+        "degree",
+        "coef0",
+        "fit_intercept",
+        "tol",
+        "max_iter",
+        "cache_size",
+    )
+
+    def _machine(self, **params):
+        """Return an unfitted machine with the search's fixed parameters and others."""
+        fixed = {name: getattr(self, name) for name in (*self._names, "verbose")}
+        return self._machine_class(**{**fixed, **params})
+
+    def _grid(self, X, y, weight):
+        regression = hasattr(self, "epsilons")
+        unit = target_unit(y, weight) if regression else 1.0
+        if self.kernel == "linear":
+            unit *= scale_gamma(X, weight)  # the kernel is that of features of another scale
+        Cs = positive(unit * _CS if self.Cs is None else self.Cs, "Cs")
+        epsilons = [None]
+        if regression:
+            given = unit * _EPSILONS if self.epsilons is None else self.epsilons
+            epsilons = not_negative(given, "epsilons")
+        return Grid(self._kernel_params(X, weight), epsilons, Cs, self._etas())
+
+    def _etas(self):
+        """Return the values of eta to try; None for machines without it."""
+        return [None]
+
+    @property
+    def _has_gamma(self):
+        return not callable(self.kernel) and self.kernel in ("poly", "rbf", "laplacian")
+
+    def _kernel_params(self, X, weight):
+        """Return the parameters of the kernels of the grid."""
+        if not self._has_gamma:
+            if self.gammas is not None:
+                raise ValueError(
+                    f"expected gammas=None for kernel={self.kernel!r}, which has no gamma"
+                )
+            return [{}]
+        unit = scale_gamma(X, weight)
+        if self.gammas is None:
+            return [{"gamma": float(gamma)} for gamma in unit * _GAMMAS]
+        gammas = [unit if _is_scale(gamma) else gamma for gamma in self.gammas]
+        return [{"gamma": gamma} for gamma in positive(gammas, "gammas")]
+
+    def _geometry(self, X, grid):
+        """Return what the kernels share, where it fits beside a kernel matrix in every job."""
+        if callable(self.kernel):
+            matrix = c_ordered(CheckedKernel(self.kernel)(X, X))
+            check_kernel_matrix(matrix, "the matrix returned by the kernel")
+            return Geometry(matrix)
+        if self.kernel == "precomputed":
+            return Geometry(X)
+        if 2 * 8 * X.shape[0] ** 2 > self.cache_size * 2**20:
+            return Geometry()
+        kernel = kernel_from_name(self.kernel, gamma=1.0, degree=self.degree, coef0=self.coef0)
+        return Geometry(kernel.geometry(X))
+
+    def _open_axes(self, grid):
+        yield from super()._open_axes(grid)
+        if self._has_gamma and self.gammas is None:
+
+            def more_gammas(values):
+                new = [{"gamma": float(gamma)} for gamma in values]
+                rest = grid.epsilons, grid.Cs, grid.etas
+                return Grid([*grid.kernels, *new], *rest), Grid(new, *rest)
+
+            yield "gamma", more_gammas
+
+
+def _is_scale(gamma):
+    return isinstance(gamma, str) and gamma == "scale"

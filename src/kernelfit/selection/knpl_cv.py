@@ -1,0 +1,322 @@
+"""KNPL with kernel width, cost and penalty chosen by cross-validation."""
+
+from typing import ClassVar
+
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from kernelfit.estimators.classifier import ClassifierMachine
+from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
+from kernelfit.estimators.svm import MULTICLASS
+from kernelfit.selection.adaptive_search import AdaptiveSearch
+
+
+class KNPLClassifierCV(ClassifierMixin, AdaptiveSearch):
+    r"""KNPL classification with gamma, C and eta chosen by cross-validation.
+
+    .. math::
+
+        \hat\lambda = \arg\max_\lambda\; \frac1k \sum_{j=1}^k \mathrm{score}_j(\lambda),
+        \qquad \lambda = (\gamma, C, \eta)
+
+    The grid contains the plain machine if `etas` contains infinity, as by default. The others are
+    then chosen only where the best of them scores better by more than two standard errors of the
+    difference over the folds. New points are predicted with the neutral factor, in the folds and
+    afterwards. Distances are computed once, and every machine starts from the plain one of its C,
+    which starts from that of the C before. `predict_proba` is calibrated on the folds.
+
+    Parameters
+    ----------
+    gammas : array-like, default=None
+        Values of gamma to try: numbers, or "scale", which is ``1 / (n_features * X.var())``. None
+        means 4^-4 .. 4^3 times "scale". Among equal scores the first counts.
+    Cs : array-like, default=None
+        Values of C to try. None means 4^-3 .. 4^5.
+        Among equal scores the first counts. The best machine at the edge of a default grid extends
+        it, in up to three steps.
+    etas : array-like, default=None
+        Values of eta to try, as multiples of the squared norm of the plain machine's coefficients:
+        numbers or, as in `best_params_`, strings like "0.1*auto"; infinity is the plain
+        machine. None means infinity, 1 and 0.1.
+    n_average : int, default=1
+        Largest number of machines whose decision values are averaged: the best one, and those whose
+        scores fall short of its by no more than one standard error of the difference over the
+        folds; with a single split, those whose scores equal its. The plain machines alone are
+        averaged unless one with a factor is clearly better, as above; machines that differ in eta
+        alone count once, with the best eta. Where the folds cannot tell
+        machines apart, their mean predicts better than the first of them more often than not.
+    cv : int, splitter or iterable of (train, test), default=5
+        The folds, as in scikit-learn: of a number of them, stratified.
+    scoring : str or callable, default=None
+        A scorer of scikit-learn; None means accuracy. Sample weights count in either.
+    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
+        The initial kernel. With "linear", "precomputed" or a callable there is no gamma to choose.
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=0.0
+        Of the polynomial kernel.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        See `KNPLClassifier`.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        See `KNPLClassifier`.
+    break_ties : bool, default=False
+        See `KNPLClassifier`.
+    class_weight : dict or "balanced", default=None
+        Factors of C by class; "balanced" refers to the training part of a fold.
+    tol : float, default=1e-6
+        The duality gap to reach in the final training, relative to the objective.
+    search_tol : float, default=1e-4
+        The relative gap to reach in the folds.
+    max_iter : int, default=1000
+        Largest number of rounds in one problem.
+    cache_size : float, default=1000
+        Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
+        rows of kernel matrices are computed on demand.
+    n_jobs : int, default=None
+        Number of folds worked on at a time; threads unless a joblib backend is configured.
+    verbose : int, default=0
+        1 reports every fold through the logger ``kernelfit``.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen parameters; the first candidate of the best mean score.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its position in `cv_results_`.
+    best_estimator_ : KNPLClassifier
+        Trained on all of the data with the chosen parameters, with its certificate.
+    estimators_ : list of KNPLClassifier
+        The machines that are averaged, the best first.
+    cv_results_ : dict of ndarrays
+        As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
+        of its path.
+    n_splits_ : int
+        Number of folds.
+    n_iter_ : int or ndarray
+        Rounds of the best estimator's training.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where all of them are strings.
+
+    See Also
+    --------
+    KNPLClassifier : The machine with given parameters.
+    KernelSVCCV : The search for the plain machine.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> from kernelfit import KNPLClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> search = KNPLClassifierCV(gammas=[0.1, 1.0], Cs=[1.0, 10.0]).fit(minmax_scale(X), y)
+    >>> sorted(search.best_params_)
+    ['C', 'eta', 'gamma']
+    >>> search.best_score_ > 0.97
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **AdaptiveSearch._parameter_constraints,
+        **ClassifierMachine._parameter_constraints,
+        **MULTICLASS,
+    }
+    _machine_class = KNPLClassifier
+    _names = (*AdaptiveSearch._names, *MULTICLASS, "class_weight")
+
+    def __init__(
+        self,
+        gammas=None,
+        Cs=None,
+        etas=None,
+        *,
+        n_average=1,
+        cv=5,
+        scoring=None,
+        kernel="rbf",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        multi_class="ovo",
+        decision_function_shape="ovr",
+        break_ties=False,
+        class_weight=None,
+        tol=1e-06,
+        search_tol=0.0001,
+        max_iter=1000,
+        cache_size=1000,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.gammas = gammas
+        self.Cs = Cs
+        self.etas = etas
+        self.n_average = n_average
+        self.cv = cv
+        self.scoring = scoring
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.class_weight = class_weight
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class KNPLRegressorCV(RegressorMixin, AdaptiveSearch):
+    r"""KNPL regression with gamma, C, eta and epsilon chosen by cross-validation.
+
+    .. math::
+
+        \hat\lambda = \arg\max_\lambda\; \frac1k \sum_{j=1}^k \mathrm{score}_j(\lambda),
+        \qquad \lambda = (\gamma, C, \eta, \epsilon)
+
+    The grid contains the plain machine if `etas` contains infinity, as by default. Unlike accuracy,
+    R^2 tells machines apart well enough for the best one to be taken as it is. New points are
+    predicted with the neutral factor, in the folds and afterwards. Distances are computed once, and
+    every machine starts from the plain one of its C, which starts from that of the C before.
+
+    Parameters
+    ----------
+    gammas : array-like, default=None
+        Values of gamma to try: numbers, or "scale", which is ``1 / (n_features * X.var())``. None
+        means 4^-4 .. 4^3 times "scale". Among equal scores the first counts.
+    Cs : array-like, default=None
+        Values of C to try. None means 4^-3 .. 4^5 times the standard deviation of the targets.
+        Among equal scores the first counts. The best machine at the edge of a default grid extends
+        it, in up to three steps.
+    etas : array-like, default=None
+        Values of eta to try, as multiples of the squared norm of the plain machine's coefficients:
+        numbers or, as in `best_params_`, strings like "0.1*auto"; infinity is the plain
+        machine. None means infinity, 1 and 0.1.
+    epsilons : array-like, default=None
+        Values of epsilon to try, half the widths of the tube in which errors cost nothing. None
+        means 0.1 and 0.01 times the standard deviation of the targets.
+    n_average : int, default=1
+        Largest number of machines whose decision values are averaged: the best one, and those whose
+        scores fall short of its by no more than one standard error of the difference over the
+        folds; with a single split, those whose scores equal its. Machines that differ in eta alone
+        count once, with the best eta. Where the folds cannot tell
+        machines apart, their mean predicts better than the first of them more often than not.
+    cv : int, splitter or iterable of (train, test), default=5
+        The folds, as in scikit-learn: of a number of them, not shuffled.
+    scoring : str or callable, default=None
+        A scorer of scikit-learn; None means R^2. Sample weights count in either.
+    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
+        The initial kernel. With "linear", "precomputed" or a callable there is no gamma to choose.
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=0.0
+        Of the polynomial kernel.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    tol : float, default=1e-6
+        The duality gap to reach in the final training, relative to the objective.
+    search_tol : float, default=1e-4
+        The relative gap to reach in the folds.
+    max_iter : int, default=1000
+        Largest number of rounds in one problem.
+    cache_size : float, default=1000
+        Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
+        rows of kernel matrices are computed on demand.
+    n_jobs : int, default=None
+        Number of folds worked on at a time; threads unless a joblib backend is configured.
+    verbose : int, default=0
+        1 reports every fold through the logger ``kernelfit``.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen parameters; the first candidate of the best mean score.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its position in `cv_results_`.
+    best_estimator_ : KNPLRegressor
+        Trained on all of the data with the chosen parameters, with its certificate.
+    estimators_ : list of KNPLRegressor
+        The machines that are averaged, the best first.
+    cv_results_ : dict of ndarrays
+        As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
+        of its path.
+    n_splits_ : int
+        Number of folds.
+    n_iter_ : int or ndarray
+        Rounds of the best estimator's training.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where all of them are strings.
+
+    See Also
+    --------
+    KNPLRegressor : The machine with given parameters.
+    KernelSVRCV : The search for the plain machine.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit import KNPLRegressorCV
+    >>> X = np.random.default_rng(0).uniform(size=(60, 1))
+    >>> search = KNPLRegressorCV([1.0, 10.0], [1.0, 10.0]).fit(X, np.sin(6 * X[:, 0]))
+    >>> search.best_score_ > 0.99
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **AdaptiveSearch._parameter_constraints,
+        "epsilons": ["array-like", None],
+    }
+    _machine_class = KNPLRegressor
+
+    def __init__(
+        self,
+        gammas=None,
+        Cs=None,
+        etas=None,
+        epsilons=None,
+        *,
+        n_average=1,
+        cv=5,
+        scoring=None,
+        kernel="rbf",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        tol=1e-06,
+        search_tol=0.0001,
+        max_iter=1000,
+        cache_size=1000,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.gammas = gammas
+        self.Cs = Cs
+        self.etas = etas
+        self.epsilons = epsilons
+        self.n_average = n_average
+        self.cv = cv
+        self.scoring = scoring
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose

@@ -1,0 +1,62 @@
+"""What the searches for TKL and GPK share: their grids."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from kernelfit.learners.positive_matrix import SOLVERS
+from kernelfit.selection.folds import Grid
+from kernelfit.selection.kernel_search import target_unit
+from kernelfit.selection.search import KernelSearch, not_negative, positive
+from kernelfit.utils.sklearn_private import StrOptions
+
+_CS = np.array([0.1, 1.0, 10.0, 100.0])
+_EPSILONS = np.array([0.1])
+_DELTAS, _DEGREES = (0.1, 0.5, 2.0), (1, 2, 3)
+
+
+class PositiveMatrixSearch(KernelSearch):
+    """Base of the searches over C and a parameter of the basis, and in regression epsilon."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **KernelSearch._parameter_constraints,
+        "normalize": ["boolean"],
+        "solver": [StrOptions(set(SOLVERS))],
+    }
+    _names: tuple[str, ...] = (
+        "normalize",
+        "fit_intercept",
+        "solver",
+        "tol",
+        "max_iter",
+        "cache_size",
+    )
+
+    def _machine(self, **params):
+        """Return an unfitted machine with the search's fixed parameters and others."""
+        fixed = {name: getattr(self, name) for name in (*self._names, "verbose")}
+        return self._machine_class(**{**fixed, **params})
+
+    def _grid(self, X, y, weight):
+        regression = hasattr(self, "epsilons")
+        unit = target_unit(y, weight) if regression else 1.0
+        Cs = positive(unit * _CS if self.Cs is None else self.Cs, "Cs")
+        epsilons = [None]
+        if regression:
+            given = unit * _EPSILONS if self.epsilons is None else self.epsilons
+            epsilons = not_negative(given, "epsilons")
+        return Grid(self._kernel_params(), epsilons, Cs)
+
+    def _kernel_params(self):
+        """Return the parameters of the bases of the grid."""
+        if hasattr(self, "deltas"):
+            deltas = _DELTAS if self.deltas is None else self.deltas
+            return [{"delta": delta} for delta in not_negative(deltas, "deltas")]
+        if self.feature_map is not None:
+            if self.degrees is not None:
+                raise ValueError("expected degrees=None for a feature_map, which has no degree")
+            return [{}]
+        degrees = not_negative(_DEGREES if self.degrees is None else self.degrees, "degrees")
+        if any(degree != int(degree) for degree in degrees):
+            raise ValueError(f"expected degrees to be a list of integers, got {self.degrees!r}")
+        return [{"degree": int(degree)} for degree in degrees]

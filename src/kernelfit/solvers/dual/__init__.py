@@ -1,0 +1,1 @@
+"""The certified solvers of the dual of one task."""

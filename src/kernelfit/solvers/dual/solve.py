@@ -1,0 +1,206 @@
+"""The certified solver of the dual of one task.
+
+    max over beta   p'beta - epsilon ||beta||_1 - 1/2 beta'(K + diag(ridge)) beta
+    s.t.            lower <= beta <= upper,   sum(beta) = total (with an intercept)
+
+Symbols: ``beta`` is the signed dual variable (``y_i alpha_i`` in classification), ``g = (K +
+diag(ridge)) beta - p`` the gradient of the smooth part of the minimised problem.
+
+Each round improves a block of variables (:mod:`kernelfit.solvers.dual.rounds`) and then evaluates
+the duality gap.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kernelfit.kernels.gram import DenseGram, Gram, exact_decision
+from kernelfit.solvers.dual.newton_steps import BLOCKED, newton_step
+from kernelfit.solvers.dual.pair_steps import pair_steps, single_steps
+from kernelfit.solvers.dual.rounds import BLOCK, DualState, alternate, run_rounds
+from kernelfit.solvers.result import Callback, DualResult, FloatArray
+from kernelfit.tasks.task import Certificate, Task
+from kernelfit.utils.threads import threads_for
+
+# A blocked Newton step on f variables is repeated about _NEWTON_REPEATS / f times, and after a few
+# alternations on a block ever more often: where K has low rank, bounds are met one by one.
+_NEWTON_REPEATS = 400
+_PATIENT_ALTERNATIONS = 6
+
+
+def solve_dual(
+    K: npt.NDArray[Any] | Gram,
+    task: Task,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    start: FloatArray | None = None,
+    assume_psd: bool = False,
+    polish: bool = False,
+    callback: Callback | None = None,
+) -> DualResult:
+    r"""Solve the dual of one task to a relative duality gap.
+
+    .. math::
+
+        \max_\beta\; p^\top\beta - \epsilon\|\beta\|_1 - \tfrac12 \beta^\top
+        (K + \operatorname{diag} r) \beta
+        \quad\text{s.t.}\quad l \le \beta \le u,\; \mathbf 1^\top\beta = \text{total}
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n) or Gram
+        The symmetric positive semidefinite kernel matrix (float64 or float32), or
+        an object of :mod:`kernelfit.kernels.gram` that gives its rows on demand.
+    task : Task
+    tol : float, default=1e-3
+        Stop when the duality gap is at most ``tol`` times the objective. Where rounding errors keep
+        it above, stop without convergence.
+    max_iter : int, default=1000
+        Largest number of rounds.
+    start : ndarray of shape (n,), optional
+        Start from the feasible point closest to this one.
+    assume_psd : bool, default=False
+        Whether K is known to be positive semidefinite, as for the usual kernels; it is tested
+        otherwise (see Notes).
+    polish : bool, default=False
+        Once ``tol`` is met, go on for up to three rounds towards the exact solution, which Newton
+        steps reach as soon as the set of free variables is right and of moderate size.
+    callback : callable, optional
+        Called as ``callback(n_iter, objective, gap)`` at the end of every round.
+
+    Returns
+    -------
+    DualResult
+        Solution and certificate. Where negative curvature shows that K is indefinite the
+        ``status`` is "stationary" and ``gap`` is nan.
+
+    Notes
+    -----
+    The gap proves optimality for a positive semidefinite K. Unless that is assumed, up to 300
+    evenly spaced rows and columns of K (all, if there are no more) must have a Cholesky factor.
+    Negative curvature on a pair or a free set that the solver meets is always noticed; a larger
+    matrix whose negative part escapes all of these is taken for positive semidefinite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit.solvers.dual.solve import solve_dual
+    >>> from kernelfit.tasks.losses import hinge
+    >>> result = solve_dual(np.eye(2), hinge([-1.0, 1.0], C=9.0))
+    >>> result.x, result.objective, result.gap
+    (array([-1.,  1.]), 1.0, 0.0)
+    """
+    gram = DenseGram(K) if isinstance(K, np.ndarray) else K
+    task, shift = task.centred()
+    state = _QuadraticState(gram, task, task.start(start), assume_psd)
+    found, ending, history = run_rounds(
+        state, tol=tol, max_iter=max_iter, polish=polish, callback=callback
+    )
+    return DualResult(
+        x=state.beta,
+        objective=found.objective,
+        gap=found.gap if state.convex else np.nan,
+        n_iter=len(history),
+        converged=ending == "tolerance",
+        history=history,
+        status="proved" if state.convex else "stationary",
+        ending=ending,
+        intercept=found.intercept + shift,
+        decision=state.decision,
+    )
+
+
+class _QuadraticState(DualState):
+    """A point of the quadratic dual with its gradient ``g``."""
+
+    def __init__(self, gram: Gram, task: Task, beta: FloatArray, psd: bool) -> None:
+        super().__init__(gram, task, beta, psd)
+        self.steps = pair_steps if task.has_intercept else single_steps
+        self.decision = np.zeros(task.n)
+        self.g = -task.p
+        if beta.any() and task.n > BLOCK:  # a smaller one is computed exactly at once
+            support = np.flatnonzero(beta)
+            gram.accumulate(support, beta[support], self.g)
+            self._add_ridge(slice(None), beta)
+
+    def _add_ridge(self, rows: Any, change: FloatArray) -> None:
+        if self.task.ridge is not None:
+            self.g[rows] += self.task.ridge[rows] * change
+
+    def gradient(self) -> FloatArray:
+        """Return ``g``."""
+        return self.g
+
+    def recompute(self) -> None:
+        """Compute ``g`` from beta and exact rows."""
+        self.decision = exact_decision(self.gram, self.beta)
+        self.g = self.decision - self.task.p
+        self._add_ridge(slice(None), self.beta)
+
+    def certificate(self) -> Certificate:
+        """Return the certificate of beta."""
+        ridge = self.task.ridge
+        g = self.g if ridge is None else self.g - ridge * self.beta
+        return self.task.certificate_at(self.beta, g)
+
+    def sweep(self, K: npt.NDArray[Any], target: float) -> None:
+        """Take pair steps on the whole of K, at most one a variable."""
+        task = self.task
+        bounds = task.lower, task.upper, task.epsilon
+        *_, curvature = self.steps(K, self.diagonal, self.g, self.beta, *bounds, target, task.n)
+        self.note_curvature(curvature)
+
+    def solve_block(self, K: npt.NDArray[Any], index: Any, target: float, polish: bool) -> bool:
+        """Improve a block until its violation is down to the target."""
+        part: Any = slice(None) if index is None else index
+        task, diagonal = self.task.take(part), self.diagonal[part]
+        beta, g = self.beta[part].copy(), self.g[part].copy()
+
+        def newton(n_free: int, alternation: int) -> None:
+            self._newton(K, task, beta, g, n_free, alternation)
+
+        def steps(budget: int) -> bool:
+            bounds = task.lower, task.upper, task.epsilon
+            _, violation, curvature = self.steps(K, diagonal, g, beta, *bounds, target, budget)
+            self.note_curvature(curvature)
+            return bool(violation <= target)
+
+        alternate(newton, steps, task, beta, polish)
+        changed = np.flatnonzero(beta != self.beta[part])
+        if index is None:
+            self.g = g
+        elif changed.size:
+            rows = index[changed]
+            change = beta[changed] - self.beta[rows]
+            self.gram.accumulate(rows, change, self.g)
+            self._add_ridge(rows, change)
+        self.beta[part] = beta
+        return bool(changed.size)
+
+    def _newton(
+        self,
+        K: npt.NDArray[Any],
+        task: Task,
+        beta: FloatArray,
+        g: FloatArray,
+        n_free: int,
+        alternation: int,
+    ) -> None:
+        """Take Newton steps, noting when the free part of K is indefinite."""
+        doublings = max(alternation - _PATIENT_ALTERNATIONS, 0)
+        repeats = min(n_free, (1 + _NEWTON_REPEATS // n_free) << doublings)
+        problem = (K, g, beta, task.lower, task.upper, task.epsilon, task.has_intercept)
+        with threads_for(n_free):
+            for ridge in self.ridges:
+                try:
+                    status = newton_step(*problem, ridge, False)
+                    for _ in range(repeats):
+                        if status != BLOCKED:
+                            break
+                        status = newton_step(*problem, ridge, True)
+                    return
+                except np.linalg.LinAlgError:
+                    continue
+        self.convex = False

@@ -1,0 +1,1 @@
+"""Saddle-point solvers over a family of kernels."""

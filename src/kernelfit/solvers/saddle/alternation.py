@@ -1,0 +1,130 @@
+r"""Alternation between the machine and theta, for families with a dense theta.
+
+All keep a theta and the machine's solution beta(theta) for its kernel.
+
+* Damped: ``theta <- theta + t (theta*(beta) - theta)`` with t at the minimum of the convex function
+  ``R(theta) + J(K_theta)`` on the segment, whose derivative is ``R'(theta)[d]`` less
+  ``1/2 beta'K_d beta``: proximal gradient steps where R is quadratic.
+* Plain, Algorithm 2 of KNPL [1]_: t = 1, with the response in closed form or by the paper's ADMM.
+  It need not converge.
+
+References
+----------
+.. [1] F. Liu, X. Huang, C. Gong, J. Yang, L. Li. "Nonlinear Pairwise Layer and Its Training for
+   Kernel Learning". AAAI Conference on Artificial Intelligence, 2018.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from kernelfit.solvers.saddle.line_search import falling_root, follow
+from kernelfit.solvers.saddle.problem import Array, Pair, Progress, SaddleProblem, SaddleSolver
+
+_MACHINE_TOL = 1e-10
+
+
+def _alternate(
+    problem: SaddleProblem,
+    start: tuple[Array, Any],
+    advance: Callable[[Any, Pair], tuple[Any, Array]],
+) -> Iterator[Pair]:
+    """Yield the responses to the machines' solutions; `advance` gives the next theta and beta."""
+    family: Any = problem.family
+    beta, theta = start
+    while True:
+        response = family.respond(beta)
+        pair = Pair(beta, response.theta, response)
+        yield pair
+        theta, beta = advance(theta, pair)
+
+
+def damped_steps(
+    problem: SaddleProblem, progress: Progress, start: tuple[Array, Any]
+) -> Iterator[Pair]:
+    """Yield the pairs of damped alternation.
+
+    Parameters
+    ----------
+    problem : SaddleProblem
+    progress : Progress
+    start : (beta, theta)
+        Theta is an array, and beta the machines' solution for its kernel.
+
+    Yields
+    ------
+    Pair
+    """
+    family: Any = problem.family
+
+    def advance(theta: Any, pair: Pair) -> tuple[Any, Array]:
+        direction = family.dense(pair.response) - theta
+        K = family.gram(direction)
+        current, beta = theta, pair.beta
+
+        def fall(t: float) -> float:
+            nonlocal current, beta
+            if t > 0.0:
+                current = theta + t * direction
+                beta = problem.train(current, pair.beta, _MACHINE_TOL)
+            energy = sum(float(b @ K.product(np.arange(b.size), b)) for b in beta)
+            return 0.5 * energy - float(family.penalty_slope(current, direction))
+
+        rate = fall(0.0)
+        if rate > 0.0:
+            follow(falling_root(rate), fall)
+        return current, beta
+
+    return _alternate(problem, start, advance)
+
+
+def plain_steps(
+    problem: SaddleProblem, progress: Progress, start: tuple[Array, Any]
+) -> Iterator[Pair]:
+    """Yield the pairs of plain alternation, theta in closed form.
+
+    Parameters
+    ----------
+    problem, progress, start
+        As for `damped_steps`.
+
+    Yields
+    ------
+    Pair
+    """
+    family: Any = problem.family
+
+    def advance(theta: Any, pair: Pair) -> tuple[Any, Array]:
+        theta = family.dense(pair.response)
+        return theta, problem.train(theta, pair.beta, _MACHINE_TOL)
+
+    return _alternate(problem, start, advance)
+
+
+def admm_steps(
+    problem: SaddleProblem, progress: Progress, start: tuple[Array, Any]
+) -> Iterator[Pair]:
+    """Yield the pairs of plain alternation, theta by ADMM.
+
+    Parameters
+    ----------
+    problem, progress, start
+        As for `damped_steps`.
+
+    Yields
+    ------
+    Pair
+    """
+    family: Any = problem.family
+
+    def advance(theta: Any, pair: Pair) -> tuple[Any, Array]:
+        theta = family.admm(pair.response)
+        return theta, problem.train(theta, pair.beta, _MACHINE_TOL)
+
+    return _alternate(problem, start, advance)
+
+
+DAMPED = SaddleSolver("damped", damped_steps, needs=("dense", "penalty_slope"))
+ALTERNATING = SaddleSolver("alternating", plain_steps, needs=("dense",))
+ADMM = SaddleSolver("admm", admm_steps, needs=("admm",))

@@ -1,0 +1,86 @@
+r"""Frank-Wolfe for the saddle-point problem, with an exact line search.
+
+.. math::
+
+    \theta \leftarrow (1 - t)\, \theta + t\, \theta^*(\beta(\theta))
+
+The value at theta, the maximum over beta, is convex with derivative :math:`-\frac12 \beta^\top
+K_d\, \beta` along d (Danskin), so the line search looks for a root of an increasing function by
+dual solutions that start from each other (Algorithms 1 and 2 of [1]_). It is for families without
+penalty: along a segment the derivative is then the difference of the excesses of its ends.
+
+References
+----------
+.. [1] A. Talitckii, B. Colbert, M. M. Peet, "Efficient convex algorithms for universal kernel
+   learning", Journal of Machine Learning Research 25 (2024).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kernelfit.solvers.saddle.line_search import falling_root
+from kernelfit.solvers.saddle.problem import (
+    Array,
+    Pair,
+    Progress,
+    SaddleProblem,
+    SaddleSolver,
+    first_pair,
+)
+
+_LEFT = 10.0  # the line search ends where at most so many times its gain is left to gain
+_TRIALS = 8  # and after this many trial points at the latest
+
+
+def frank_wolfe_steps(
+    problem: SaddleProblem, progress: Progress, start: tuple[Array, Any] | None
+) -> Iterator[Pair]:
+    """Yield the pairs of Frank-Wolfe steps, those of the line searches included.
+
+    Parameters
+    ----------
+    problem : SaddleProblem
+    progress : Progress
+    start : (beta, theta) or None
+
+    Yields
+    ------
+    Pair
+    """
+    family: Any = problem.family
+
+    def visit(theta: Any) -> Pair:
+        beta = problem.train(theta, progress.latest.beta, progress.machine_tol)
+        return Pair(beta, theta, family.respond(beta))
+
+    # The first atom is the best response to the first dual solutions.
+    first = first_pair(problem, progress, start, lambda response: response.theta)
+    yield first
+    yield visit(first.theta)
+    here = progress.latest
+    while True:
+        theta, atom, rate = here.theta, here.response.theta, here.response.excess(here.theta)
+        if rate <= 0.0:
+            return
+        best = None
+        search = falling_root(rate, first=0.5, accuracy=0.0, max_steps=_TRIALS - 2)
+        t = next(search)
+        low, high = 0.0, 1.0
+        while True:
+            yield visit(family.mix(theta, atom, t))
+            trial = progress.latest
+            best = trial if best is None or trial.upper < best.upper else best
+            fall = trial.response.excess(theta) - trial.response.excess(atom)
+            # By convexity nothing between the trial and the end of the bracket is lower by more.
+            left = -fall * (t - low) if fall < 0.0 else fall * (high - t)
+            if left <= _LEFT * (here.upper - trial.upper):
+                break
+            low, high = (t, high) if fall > 0.0 else (low, t)
+            try:
+                t = search.send(fall)
+            except StopIteration:
+                break
+        here = best
+
+
+FRANK_WOLFE = SaddleSolver("frank_wolfe", frank_wolfe_steps, needs=("initial", "mix"))

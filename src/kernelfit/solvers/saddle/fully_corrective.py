@@ -1,0 +1,179 @@
+r"""The fully corrective saddle-point solver.
+
+Directions v_1 .. v_k are collected, each the top eigenvector of D for some dual solution, and P is
+optimised over all of their span, P = V S V' with S positive semidefinite of trace n; that includes
+the mixtures of the rank-one atoms n v v'. The span grows where its best response is not the best of
+all. Small problems start with all directions.
+
+Over the span this is a proximal method of multipliers in S with Newton steps in beta. For a centre
+M and a weight rho, the proximal problem has the smooth dual
+
+    max over beta   kappa(beta) - psi(V'D(beta)V),
+    psi(G) = max over S   1/2 <G, S> - rho/2 ||S - M||^2,
+
+where the maximiser S is the projection of A = M + G / (2 rho): its eigenvalues a, with eigenvectors
+q, are shifted and cut at 0, which leaves r positive ones. The second-order model in beta adds to
+the kernel matrix K_S one of low rank: with w_jl the vector of all q_j'W_i q_l and Omega_jl the
+divided differences of the cut,
+
+    1/rho [ sum_jl Omega_jl w_jl w_jl'  -  1/r (sum_j w_jj) (sum_j w_jj)' ],
+
+the last sums over the positive ones alone. So the model is again the dual problem of a support
+vector machine. Its solution gives the direction of an exact line search, along which D is
+quadratic and costs nothing.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from kernelfit.linalg.symmetric import SymmetricMatrix, project_simplex, spectral_factor
+from kernelfit.solvers.result import FloatArray
+from kernelfit.solvers.saddle.problem import (
+    Array,
+    Pair,
+    Progress,
+    SaddleProblem,
+    SaddleSolver,
+    first_pair,
+)
+
+# Up to this many directions are added at a time.
+_NEW_DIRECTIONS = 4
+# rho as a fraction of lambda_max(D) / (2 n): at first, at most and at least. The smaller, the fewer
+# steps; but several tasks are coupled by 1 / rho, and are trained one after the other.
+_WEIGHT, _MAX_WEIGHT, _MIN_WEIGHT, _MIN_COUPLED = 0.5, 2.0, 3e-3, 0.5
+_FULL_STEP, _SHORT_STEP = 0.9, 0.3
+
+
+def fully_corrective_steps(
+    problem: SaddleProblem, progress: Progress, start: tuple[Array, Any] | None
+) -> Iterator[Pair]:
+    """Yield the pairs of Newton steps over the span of collected directions.
+
+    Parameters
+    ----------
+    problem : SaddleProblem
+    progress : Progress
+    start : (beta, U) or None
+
+    Yields
+    ------
+    Pair
+    """
+    family: Any = problem.family
+    pair = first_pair(problem, progress, start, lambda response: response.broad)
+    yield pair
+    beta, U, response = pair.beta, pair.theta, pair.response
+    n, V = family.size, response.directions
+    if V.shape[1] < n:
+        V = np.linalg.qr(np.hstack([U, _beyond(U, V)]))[0]
+    centre = (V.T @ U) @ (U.T @ V)
+    weight, least = _WEIGHT, _MIN_WEIGHT if len(beta) == 1 else _MIN_COUPLED
+    while True:
+        top = float(np.linalg.eigvalsh(response.D.restrict(V))[-1])
+        if top <= 0.0:
+            return
+        model = _Proximal(centre, 0.5 * weight * top / n)
+        direction = model.step(problem, beta, response, V, progress.model_tol)
+        other = family.respond(direction)
+        forms = response.D, response.form(direction), other.D
+        ends = [form.restrict(V) for form in forms]
+        t = _line_search(problem, model, beta, direction, ends)
+        beta = (1.0 - t) * beta + t * direction
+        response = other if t == 1.0 else response.mix(other, t)
+        values, vectors = model.maximiser(response.D.restrict(V))
+        if t >= _FULL_STEP:
+            centre, weight = (vectors * values) @ vectors.T, max(0.4 * weight, least)
+        elif t <= _SHORT_STEP:
+            weight = min(2.0 * weight, _MAX_WEIGHT)
+        yield Pair(beta, spectral_factor(values, V @ vectors), response)
+        if V.shape[1] < n:
+            V, centre = _grow(V, centre, response.D, 0.1 * progress.gap)
+
+
+class _Proximal:
+    """psi for one centre and weight; see the module's head."""
+
+    def __init__(self, centre: Array, rho: float) -> None:
+        self.centre, self.rho, self.trace = centre, rho, float(np.trace(centre))
+
+    def _cut(self, G: Array) -> tuple[FloatArray, FloatArray, FloatArray]:
+        a, Q = np.linalg.eigh(self.centre + G / (2.0 * self.rho))
+        return a, Q, project_simplex(a, self.trace)
+
+    def maximiser(self, G: Array) -> tuple[FloatArray, FloatArray]:
+        """Return the eigenvalues and eigenvectors of S."""
+        _, Q, s = self._cut(G)
+        return s, Q
+
+    def value(self, G: Array) -> float:
+        """Return psi(G)."""
+        s, Q = self.maximiser(G)
+        S = (Q * s) @ Q.T
+        return float(0.5 * np.sum(G * S) - 0.5 * self.rho * np.sum((S - self.centre) ** 2))
+
+    def step(
+        self, problem: SaddleProblem, beta: Array, response: Any, V: Array, tol: float
+    ) -> FloatArray:
+        """Return the maximiser of the second-order model at beta."""
+        a, Q, s = self._cut(response.D.restrict(V))
+        positive = np.flatnonzero(s > 0.0)
+        w = response.contract(V @ Q, V @ Q[:, positive])
+        columns = []
+        for k, j in enumerate(positive):
+            for i in range(j):  # eigenvalues ascend: i below j, positive or not
+                omega = (s[j] - s[i]) / (a[j] - a[i]) if a[j] > a[i] else 1.0
+                columns.append(np.sqrt(2.0 * omega) * w[:, :, i, k])
+        if len(positive) > 1:
+            diagonal = np.stack([w[:, :, j, k] for k, j in enumerate(positive)], axis=-1)
+            columns.extend(np.moveaxis(diagonal - diagonal.mean(axis=-1, keepdims=True), -1, 0))
+        update = None
+        if columns:
+            update = np.sqrt(1.0 / self.rho) * np.stack(columns, axis=-1)
+        U = V @ (Q[:, positive] * np.sqrt(s[positive]))
+        return problem.train(U, beta, tol, update=update)
+
+
+def _line_search(
+    problem: SaddleProblem, model: _Proximal, beta: Array, direction: Array, ends: list[Array]
+) -> float:
+    """Maximise the proximal dual on the segment, where D is quadratic in the position t."""
+    first, middle, last = ends
+
+    def loss(t: float) -> float:
+        G = (1.0 - t) ** 2 * first + 2.0 * t * (1.0 - t) * middle + t**2 * last
+        return model.value(G) - problem.kappa((1.0 - t) * beta + t * direction)
+
+    if loss(1.0) <= loss(_FULL_STEP):  # the loss is convex: its minimum is beyond _FULL_STEP
+        return 1.0
+    found = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4})
+    return float(found.x)
+
+
+def _grow(V: Array, centre: Array, D: SymmetricMatrix, allowed: float) -> tuple[Array, Array]:
+    """Add the top eigenvectors of D to the span where it loses more than allowed of the bound."""
+    best = float(np.linalg.eigvalsh(D.restrict(V))[-1])
+    values, vectors = D.leading(_NEW_DIRECTIONS)
+    if 0.5 * len(V) * (values[0] - best) <= allowed:
+        return V, centre
+    Q = _beyond(V, vectors)
+    k = V.shape[1]
+    larger = np.zeros((k + Q.shape[1],) * 2)
+    larger[:k, :k] = centre
+    return np.hstack([V, Q]), larger
+
+
+def _beyond(V: Array, new: Array) -> Array:
+    """Return an orthonormal basis of what the new directions add to the span of V."""
+    V = np.linalg.qr(V)[0]
+    Q, R = np.linalg.qr(new - V @ (V.T @ new))
+    Q = Q[:, np.abs(np.diag(R)) > 1e-6]
+    return np.asarray(np.linalg.qr(Q - V @ (V.T @ Q))[0])
+
+
+FULLY_CORRECTIVE = SaddleSolver(
+    "fully_corrective", fully_corrective_steps, needs=("initial", "size")
+)

@@ -1,0 +1,1 @@
+"""What is fitted: losses as dual problems, their certificates, several classes."""

@@ -16,15 +16,16 @@ LAYERS = (
     ("kernelfit",),  # the public names
     ("cli", "report", "inspection"),
     ("selection",),
-    ("estimators", "datasets"),
+    ("estimators", "clustering", "datasets"),
     ("learners",),
     ("families", "solvers"),
-    ("kernels", "linalg"),
+    ("tasks", "kernels", "linalg"),
     ("utils",),
 )
 HEIGHT = {package: -line for line, packages in enumerate(LAYERS) for package in packages}
 MAY_USE_SKLEARN = {
     "cli",
+    "clustering",
     "datasets",
     "estimators",
     "inspection",
@@ -32,7 +33,43 @@ MAY_USE_SKLEARN = {
     "selection",
     "utils",
 }
+MAY_USE_PRIVATE_SKLEARN = Path("utils", "sklearn_private.py")
 OPTIONAL = {"matplotlib", "torch", "dask"}  # imported inside functions, by one module each
+# A leading underscore means "used in its own package", also behind a dot. What others may reach:
+PROTOCOLS = {
+    "_parameter_constraints",  # scikit-learn's
+    "_replace",  # of named tuples
+    "_validate_params",  # scikit-learn's
+}
+# The hooks of a machine (`kernelfit.estimators.machine`), without which a search could not train
+# many machines on one plan; users see them as private.
+HOOKS = {
+    "selection": {
+        "_check_test_data",
+        "_check_training_data",
+        "_choose",
+        "_class_scores",
+        "_encode",
+        "_evaluate",
+        "_fit",
+        "_keep",
+        "_plan",
+        "_polish",
+        "_shape",
+        "_take_rows",
+        "_warn_if_unproven",
+    },
+    "inspection": {
+        "_check_test_data",
+        "_factor_matrix",
+        "_group_rows",
+        "_initial_kernel",
+        "_row_blocks",
+        "_support_gram",
+        "_support_kernel",
+        "_thetas",
+    },
+}
 
 
 def imports(tree: ast.Module, package: Path) -> Iterator[tuple[int, str, bool]]:
@@ -68,23 +105,92 @@ def private_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kernelfit"):
             for alias in node.names:
-                if alias.name.startswith("_") and not alias.name.endswith("__"):
+                if is_private(alias.name):
                     yield node.lineno, alias.name
+
+
+def private_sklearn(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield (line, dotted name) for every import of something private of scikit-learn."""
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            top, *rest = name.split(".")
+            if top == "sklearn" and any(is_private(part) for part in rest):
+                yield node.lineno, name
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def own_private_names(tree: ast.Module) -> Iterator[str]:
+    """Yield the underscore names that the classes of a module give to their objects."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            for statement in node.body:
+                targets = []
+                if isinstance(statement, ast.FunctionDef):
+                    yield statement.name
+                elif isinstance(statement, ast.Assign):
+                    targets = statement.targets
+                elif isinstance(statement, ast.AnnAssign):
+                    targets = [statement.target]
+                yield from (target.id for target in targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            if isinstance(node.value, ast.Name) and node.value.id == "self":
+                yield node.attr
+
+
+def private_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield (line, name) for every underscore name behind another dot than that of self."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
+                yield node.lineno, node.attr
+
+
+def package_of(module: Path) -> str:
+    return module.parts[0] if len(module.parts) > 1 else "kernelfit"
+
+
+def foreign_uses(package: Path) -> Iterator[tuple[Path, int, str]]:
+    """Yield (module, line, name) for every private name of an object of another package."""
+    trees = {
+        path.relative_to(package): ast.parse(path.read_text())
+        for path in sorted(package.rglob("*.py"))
+    }
+    own = defaultdict(set)
+    for module, tree in trees.items():
+        own[package_of(module)].update(own_private_names(tree))
+    for module, tree in trees.items():
+        for line, name in private_uses(tree):
+            if name not in own[package_of(module)] | PROTOCOLS:
+                yield module, line, name
 
 
 def violations(package: Path) -> list[str]:
     """Return one sentence for every import in the source tree that breaks the rule."""
     found = []
     users = defaultdict(set)
+    for module, line, name in foreign_uses(package):
+        if name not in HOOKS.get(package_of(module), ()):
+            found.append(f"{module}:{line}: reaches for the private {name}")
     for path in sorted(package.rglob("*.py")):
         module = path.relative_to(package)
-        own = module.parts[0] if len(module.parts) > 1 else "kernelfit"
+        own = package_of(module)
         if own not in HEIGHT:
             found.append(f"{module}: {own} is in no layer")
             continue
         tree = ast.parse(path.read_text())
         for line, name in private_imports(tree):
             found.append(f"{module}:{line}: imports the private {name}")
+        if module != MAY_USE_PRIVATE_SKLEARN:
+            for line, name in private_sklearn(tree):
+                found.append(f"{module}:{line}: imports the private {name}")
         for line, name, lazy in imports(tree, package):
             place = f"{module}:{line}"
             top, _, rest = name.partition(".")
@@ -110,6 +216,13 @@ def test_package_keeps_the_rule():
     assert violations(Path(kernelfit.__file__).parent) == []
 
 
+def test_every_hook_is_used():
+    used = defaultdict(set)
+    for module, _, name in foreign_uses(Path(kernelfit.__file__).parent):
+        used[package_of(module)].add(name)
+    assert used == HOOKS
+
+
 @pytest.mark.parametrize(
     ("module", "source", "complaint"),
     [
@@ -117,6 +230,10 @@ def test_package_keeps_the_rule():
         ("solvers/a.py", "import kernelfit.families.dank", "solvers imports families"),
         ("families/a.py", "from kernelfit import solvers", "families imports solvers"),
         ("kernels/a.py", "from kernelfit.linalg.eig import top", "kernels imports linalg"),
+        ("tasks/a.py", "import kernelfit.kernels.gram", "tasks imports kernels"),
+        ("linalg/a.py", "import kernelfit.tasks.task", "linalg imports tasks"),
+        ("clustering/a.py", "import kernelfit.estimators.svm", "clustering imports estimators"),
+        ("estimators/a.py", "from kernelfit import clustering", "estimators imports clustering"),
         ("utils/a.py", "def f():\n    import kernelfit.kernels", "utils imports kernels"),
         ("estimators/a.py", "import kernelfit.selection.cv", "estimators imports selection"),
         ("selection/a.py", "from kernelfit import KernelSVC", "selection imports kernelfit"),
@@ -125,10 +242,17 @@ def test_package_keeps_the_rule():
         ("utils/a.py", "import torch", "torch imported outside a function"),
         ("misc/a.py", "", "misc is in no layer"),
         ("solvers/a.py", "from kernelfit.solvers.b import _f", "imports the private _f"),
+        ("estimators/a.py", "import sklearn.svm._base", "imports the private sklearn.svm._base"),
+        ("utils/a.py", "from sklearn.utils._b import c", "private sklearn.utils._b.c"),
+        ("selection/a.py", "from sklearn.svm import _base", "private sklearn.svm._base"),
+        ("learners/a.py", "def f(b):\n    return b._c", "reaches for the private _c"),
+        ("learners/a.py", "def f(b):\n    b._c = 1", "reaches for the private _c"),
+        ("selection/a.py", "def f(b):\n    return b.c._thetas", "reaches for the private _thetas"),
     ],
 )
 def test_checker_finds_a_violation(tmp_path, module, source, complaint):
-    (tmp_path / "solvers").mkdir()
+    for name in ("solvers", "clustering"):
+        (tmp_path / name).mkdir()
     path = tmp_path / module
     path.parent.mkdir(exist_ok=True)
     path.write_text(source)
@@ -142,7 +266,11 @@ def test_checker_accepts_what_is_allowed(tmp_path):
         "__init__.py": "from kernelfit.estimators.svm import KernelSVC",
         "selection/a.py": "import sklearn.base\nfrom kernelfit.estimators.svm import KernelSVC",
         "solvers/a.py": "import numba\nfrom kernelfit.solvers.b import f\nimport kernelfit.utils.c",
+        "selection/b.py": "def f(machine, b):\n    return machine._plan(b._validate_params())",
+        "learners/a.py": "class A:\n    def _c(self, other):\n        return self._d + other._c",
+        "learners/b.py": "def f(a):\n    return a._c",
         "utils/a.py": "def f():\n    import torch.linalg",
+        "utils/sklearn_private.py": "from sklearn.utils._b import C",
     }
     for name, source in sources.items():
         path = tmp_path / name

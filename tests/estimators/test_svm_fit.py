@@ -19,7 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernelfit import KernelSVC, KernelSVR
-from kernelfit.estimators import base, svm
+from kernelfit.estimators import machine
+from kernelfit.learners import fixed
 
 IRIS = load_iris(return_X_y=True)
 BINARY = IRIS[0][50:], IRIS[1][50:]
@@ -75,13 +76,15 @@ def test_interruption_between_the_problems(monkeypatch, n_jobs):
     before = dict(vars(model))
     calls = []
 
+    solve_dual = fixed.solve_dual
+
     def solve(*args, **options):
         calls.append(None)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return svm.solve_svr_dual(*args, epsilon=0.0, **options)
+        return solve_dual(*args, **options)
 
-    monkeypatch.setattr(svm, "solve_svc_dual", solve)
+    monkeypatch.setattr(fixed, "solve_dual", solve)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*IRIS)
     same_state(before, vars(model))
@@ -117,13 +120,13 @@ def test_history_ends_at_the_certificate():
 def starts(monkeypatch):
     """Return the list of the points from which the problems of the next fits start."""
     points = []
-    solve_svc_dual = svm.solve_svc_dual
+    solve_dual = fixed.solve_dual
 
-    def solve(*args, warm_start, **options):
-        points.append(warm_start)
-        return solve_svc_dual(*args, warm_start=warm_start, **options)
+    def solve(*args, start, **options):
+        points.append(start)
+        return solve_dual(*args, start=start, **options)
 
-    monkeypatch.setattr(svm, "solve_svc_dual", solve)
+    monkeypatch.setattr(fixed, "solve_dual", solve)
     return points
 
 
@@ -197,7 +200,7 @@ def test_no_support_vectors():
 def test_prediction_in_chunks(monkeypatch):
     model = KernelSVC().fit(*IRIS)
     expected = model.decision_function(IRIS[0])
-    monkeypatch.setattr(base, "_CHUNK_BYTES", 8 * 7 * len(model.support_))
+    monkeypatch.setattr(machine, "_CHUNK_BYTES", 8 * 7 * len(model.support_))
     assert_allclose(model.decision_function(IRIS[0]), expected, rtol=1e-12, atol=1e-12)
 
 
@@ -239,13 +242,6 @@ def test_progress(caplog, monkeypatch):
         model = KernelSVR(verbose=2).fit(*IRIS)
         assert len(caplog.messages) == model.n_iter_ + 1
         assert caplog.messages[0].startswith("problem 1/1, round 1: objective ")
-
-
-def test_first_fit_says_that_it_compiles(caplog, monkeypatch):
-    monkeypatch.setattr("kernelfit.utils.progress.is_compiled", lambda function: False)
-    with caplog.at_level("INFO", "kernelfit"):
-        KernelSVC(verbose=1).fit(*BINARY)
-    assert caplog.messages[0] == "compiling the numerical core, once a machine"
 
 
 def test_progress_is_visible_without_configuration():

@@ -27,7 +27,7 @@ def fit_quietly(model, X, y):
     return [w for w in caught if issubclass(w.category, ConvergenceWarning)]
 
 
-@pytest.mark.parametrize("C", [1e4, 1e8, 1e12, 1e200])
+@pytest.mark.parametrize("C", [1e4, 1e8, 1e12, 1e140])
 def test_converged_means_that_the_tolerance_was_reached(C):
     """Huge costs put the tolerance below the rounding error: then the fit says so."""
     X, y = make_classification(100, 8, n_informative=5, flip_y=0.1, random_state=0)
@@ -60,11 +60,21 @@ def test_features_beyond_the_range_of_gamma(scale):
 
 def test_overflow_of_costs_and_targets():
     X, y = load_iris(return_X_y=True)
-    with np.errstate(over="ignore"):
-        with pytest.raises(ValueError, match="products of C and the weights, got overflow"):
-            KernelSVC(1e10, class_weight={0: 1e300, 1: 1.0, 2: 1.0}).fit(X, y)
-        with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="got overflow"):
-            KernelSVR().fit(X, np.sign(y - 1.0) * 1e308)
+    for model, largest in (
+        (KernelSVC(1e10, class_weight={0: 1e300, 1: 1.0, 2: 1.0}), "inf"),
+        (KernelSVC(1e200), r"1e\+200"),
+        (KernelSVR(1e200), r"1e\+200"),
+    ):
+        message = rf"products of C and the weights, up to 1e\+150, got {largest}"
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y)
+    for search in (KernelSVCCV([1.0], [1e200]), KernelSVRCV([1.0], [1e200], [0.1])):
+        with pytest.raises(ValueError, match=r"products of C and .* up to 1e\+150, got 1e\+200"):
+            search.fit(X, y)
+    for model in (KernelSVR(), KernelSVRCV([1.0], [1.0], [0.1])):
+        message = r"expected targets up to 1e\+150, got 1e\+308"
+        with np.errstate(invalid="ignore"), pytest.raises(ValueError, match=message):
+            model.fit(X, np.sign(y - 1.0) * 1e308)
 
 
 def test_the_scheme_is_that_of_the_fit():
@@ -93,7 +103,7 @@ def test_a_kernel_on_demand_is_checked_like_a_dense_one():
     [
         KernelSVCCV([1.0], [1.0]),
         KernelSVRCV([1.0], [1.0]),
-        TKLClassifierCV([1.0], [0.5]),
+        TKLClassifierCV([0.5], [1.0]),
         DANKClassifierCV([1.0], [1.0]),
     ],
 )

@@ -1,4 +1,4 @@
-r"""Learning a kernel over positive matrices as one semidefinite programme.
+r"""Learning a kernel as one cone programme: over positive matrices, and over sums of kernels.
 
 With G_ab the basis products of every pair of points, K_P = sum_ab P_ab G_ab, and the machine in its
 primal form, v the values of the decision function without intercept on the training points,
@@ -47,3 +47,23 @@ def bounds(G, p, lower, upper, epsilon, beta, P, witness):
         for c in breaks
     ]
     return low, 0.5 * beta @ f + min(losses)
+
+
+def conic_value(matrices, tasks, energy):
+    """Return the largest kappa(beta) - energy(d), ``d_r = sum_t beta_t'K_r beta_t``.
+
+    For multiple kernels, whose energy is a convex and rising function of d, as a cone programme.
+    """
+    roots = [np.linalg.cholesky(K + 1e-11 * np.eye(len(K))) for K in matrices]
+    betas, value, constraints = [cp.Variable(task.n) for task in tasks], 0.0, []
+    for b, task in zip(betas, tasks, strict=True):
+        value += task.p @ b - task.epsilon * cp.norm1(b)
+        if task.ridge is not None:
+            value -= 0.5 * cp.sum_squares(cp.multiply(np.sqrt(task.ridge), b))
+        constraints.append(cp.sum(b) == 0)
+        for bound, sign in ((task.lower, -1.0), (task.upper, 1.0)):
+            finite = np.isfinite(bound)
+            constraints.append(sign * b[finite] <= sign * bound[finite])
+    forms = [sum(cp.sum_squares(root.T @ b) for b in betas) for root in roots]
+    model = cp.Problem(cp.Maximize(value - energy(forms)), constraints)
+    return float(model.solve(solver=cp.CLARABEL))

@@ -24,6 +24,17 @@ def project_box_plane(v, lower, upper, total=0.0):
             right = t
 
 
+def project_anywhere(v, lower, upper, total):
+    """The same for a box that may be unbounded: the range of the multiplier is doubled first."""
+    left, right = -1.0, 1.0
+    while math.fsum(np.clip(v - left, lower, upper)) < total and math.isfinite(left):
+        left *= 2
+    while math.fsum(np.clip(v - right, lower, upper)) > total and math.isfinite(right):
+        right *= 2
+    reach = 2 * (max(-left, right) + np.max(abs(v)))
+    return project_box_plane(v, np.maximum(lower, -reach), np.minimum(upper, reach), total)
+
+
 def projection_kkt_violation(x, v, lower, upper):
     """How far a feasible x is from admitting one multiplier t for all coordinates.
 

@@ -7,6 +7,7 @@ numbers themselves come from a generator seeded by hypothesis.
 import numpy as np
 from hypothesis import strategies as st
 
+from tests.reference.losses import LOSSES, LossProblem, loss_problem
 from tests.reference.svm import DualProblem, svc_problem, svr_problem
 
 seeds = st.integers(0, 2**32 - 1)
@@ -89,3 +90,39 @@ def projection_inputs(draw, max_n=12):
     fraction = draw(st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]))
     total = (1 - fraction) * lower.sum() + fraction * upper.sum()
     return v, lower, upper, total
+
+
+@st.composite
+def loss_problems(draw, max_n=12, kinds=GRAMS):
+    """Draw the dual of one of the six losses, or a mixture: any box, ridge, epsilon and total."""
+    n = draw(st.integers(2, max_n))
+    K = draw(gram_matrices(n, kinds))
+    C = draw(weights(n))
+    name = draw(st.sampled_from([*LOSSES, "mixture", "mixture"]))
+    fit_intercept = draw(st.booleans())
+    rng = np.random.default_rng(draw(seeds))
+    if name == "one-class":
+        C = 10.0 ** draw(st.integers(-2, 2)) * rng.uniform(1.0, 2.0, size=n)
+        problem = loss_problem(name, K, np.ones(n), C, fit_intercept)
+        if fit_intercept:  # any sum between 0 and that of the bounds, both included
+            fraction = draw(st.sampled_from([0.0, 1e-3, 0.5, 1.0]))
+            problem = problem.replace(total=fraction * problem.upper.sum())
+        return problem
+    scale = 10.0 ** draw(st.integers(-2, 2))
+    if name != "mixture":
+        y = rng.choice([-1.0, 1.0], size=n) if "hinge" in name else scale * rng.standard_normal(n)
+        return loss_problem(name, K, y, C, fit_intercept)
+    ridge = rng.uniform(0.5, 2.0, size=n) * 10.0 ** draw(exponents)
+    ridge *= rng.integers(0, 2, size=n) if draw(st.booleans()) else 1.0
+    # Each end of each interval is at 0, at the cost, or infinite where there is a ridge.
+    ends = rng.integers(0, 3, size=(2, n))
+    bounds = np.where(ends == 0, 0.0, C * rng.uniform(0.1, 1.0, size=(2, n)))
+    bounds = np.where((ends == 2) & (ridge > 0.0), np.inf, bounds)
+    lower, upper = -bounds[0], bounds[1]
+    total = None
+    if fit_intercept:
+        inside = np.clip(C * rng.standard_normal(n), lower, upper)
+        total = draw(st.sampled_from([0.0, 1.0])) * inside.sum()
+    epsilon = scale * draw(st.sampled_from([0.0, 0.1, 1.0]))
+    p = scale * rng.standard_normal(n)
+    return LossProblem(K, p, lower, upper, epsilon, ridge, total)

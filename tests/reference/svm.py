@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 import cvxpy as cp
 import numpy as np
 
+from kernelfit.tasks.task import Task
+
 FLOAT64_ROUNDOFF = 2.0**-53
 FLOAT32_ROUNDOFF = 2.0**-24
 
@@ -45,9 +47,22 @@ class DualProblem:
         return np.maximum(self.upper, -self.lower)
 
     @property
+    def task(self):
+        """Everything but K, as kernelfit takes it."""
+        total = 0.0 if self.fit_intercept else None
+        return Task(self.p, self.lower, self.upper, self.epsilon, total=total)
+
+    @property
     def terms(self):
         """Everything but K, by the names of the solver's arguments."""
         return {field: value for field, value in vars(self).items() if field != "K"}
+
+    @property
+    def task_terms(self):
+        """Everything but K, by the names of the arguments of a task."""
+        terms = self.terms
+        total = 0.0 if terms.pop("fit_intercept") else None
+        return {**terms, "total": total}
 
     def permuted(self, order):
         """Return the problem with its points reordered."""

@@ -13,9 +13,11 @@ from sklearn.preprocessing import minmax_scale
 from kernelfit import (
     DANKClassifierCV,
     DANKRegressorCV,
+    GPKClassifierCV,
     KernelSVC,
     KernelSVCCV,
     KernelSVRCV,
+    KNPLClassifierCV,
     TKLClassifierCV,
     TKLRegressorCV,
 )
@@ -58,11 +60,13 @@ SEARCHES = [
     (KernelSVCCV(**GRID, n_average=4), two_classes),
     (KernelSVCCV(**GRID, n_average=4), three_classes),
     (KernelSVCCV(**GRID, n_average=4, multi_class="ovr"), three_classes),
-    (KernelSVRCV(**GRID, n_average=4), regression),
+    (KernelSVRCV(**GRID, epsilons=[0.1], n_average=4), regression),
     (DANKClassifierCV(**GRID, etas=[0.5], n_average=4), three_classes),
-    (DANKRegressorCV(**GRID, etas=[0.5], n_average=4), regression),
-    (TKLClassifierCV([0.1, 1.0], [0.1, 0.5], n_average=3), two_classes),
-    (TKLRegressorCV([0.1, 1.0], [0.1, 0.5], n_average=3), regression),
+    (DANKRegressorCV(**GRID, etas=[0.5], epsilons=[0.1], n_average=4), regression),
+    (KNPLClassifierCV(**GRID, etas=[0.5], n_average=4), two_classes),
+    (TKLClassifierCV([0.1, 0.5], [0.1, 1.0], n_average=3), two_classes),
+    (TKLRegressorCV([0.1, 0.5], [0.1, 1.0], n_average=3), regression),
+    (GPKClassifierCV([1, 2], [0.1, 1.0], n_average=3), three_classes),
 ]
 
 

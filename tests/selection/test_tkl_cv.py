@@ -51,10 +51,10 @@ def test_search_on_constant_features(solver):
         warnings.simplefilter("error", ConvergenceWarning)
         search = TKLClassifierCV(solver=solver).fit(X, y)
     assert_allclose(search.best_score_, np.mean(~y), atol=0.02)
-    first, second = TKLClassifier(0.1, solver=solver), TKLClassifier(10.0, solver=solver)
-    second._fit(X, y, np.ones(41), first._fit(X, y, np.ones(41)))
-    assert second.converged_
-    assert_allclose(second.objective_, TKLClassifier(10.0).fit(X, y).objective_, rtol=1e-6)
+    model = TKLClassifier(0.1, solver=solver, warm_start=True).fit(X, y)
+    model.set_params(C=10.0).fit(X, y)
+    assert model.converged_
+    assert_allclose(model.objective_, TKLClassifier(10.0).fit(X, y).objective_, rtol=1e-6)
 
 
 def test_regression_search_and_scoring():
@@ -68,10 +68,16 @@ def test_regression_search_and_scoring():
     assert_allclose(search.best_score_, reference.best_score_, atol=2e-3)
     assert search.best_params_ == reference.best_params_
     assert_allclose(search.predict(X), reference.predict(X), atol=0.05 * y.std())
+    options["search_tol"] = 1e-5
     scored = TKLRegressorCV(**options, scoring="neg_mean_absolute_error").fit(X, y)
-    assert scored.best_score_ < 0
+    best = TKLRegressor(**scored.best_params_, tol=1e-5)
+    errors = [
+        np.abs(best.fit(X[train], y[train]).predict(X[test]) - y[test]).mean()
+        for train, test in KFold(3).split(X)
+    ]
+    assert_allclose(scored.best_score_, -np.mean(errors), rtol=2e-3)
     with pytest.warns(ConvergenceWarning, match="solutions in the search"):
-        TKLRegressorCV(**options, search_tol=1e-12, tol=0.5, max_iter=5).fit(X, y)
+        TKLRegressorCV(**{**options, "search_tol": 1e-12}, tol=0.5, max_iter=5).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +126,10 @@ def test_none_is_no_label(model):
         model.fit(X, y)
 
 
-def test_verbose_names_plain_numbers(caplog):
+def test_verbose_reports_folds_and_the_final_training(caplog):
     X, y = make_moons(20, random_state=0)
     with caplog.at_level("INFO", logger="kernelfit"):
-        TKLClassifierCV(Cs=[1.0], deltas=[0.5], verbose=1).fit(X, y)
-    assert "{'delta': 0.5}: 1 costs in" in caplog.text
+        TKLClassifierCV(Cs=[1.0, 2.0], deltas=[0.5], cv=3, verbose=1).fit(X, y)
+    starts = [message.partition(" candidates")[0] for message in caplog.messages[:3]]
+    assert starts == [f"fold {k}/3: 2" for k in (1, 2, 3)]
+    assert [message[:12] for message in caplog.messages[3:]] == ["problem 1/1:"]

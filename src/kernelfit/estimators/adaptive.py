@@ -115,6 +115,10 @@ class AdaptiveMachine(StandardKernelMachine):
             return "rounding prevents more, scale the data or raise tol or a small eta"
         return super()._convergence_advice(stalled)
 
+    @property
+    def _root(self):
+        return None if self._kernels[0] is self._initial_kernel else self._initial_kernel
+
     def _chunk_rows(self, X):
         if self._rule == "reciprocal":
             return max(1, X.shape[0])  # ranks among all of the points

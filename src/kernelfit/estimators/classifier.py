@@ -31,13 +31,13 @@ class ClassifierMachine(ClassifierMixin):
     break_ties = False
 
     def _check_targets(self, y):
+        if y.dtype == object and any(label is None for label in y):
+            raise ValueError("expected a class label for every row, got None")
+        check_classification_targets(y)
         return y
 
     def _encode(self, y, weight):
         """Set `classes_`; return the class index of every row and its factor of C."""
-        if y.dtype == object and any(label is None for label in y):
-            raise ValueError("expected a class label for every row, got None")
-        check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         n_classes = len(self.classes_)
         if n_classes < 2:
@@ -56,7 +56,8 @@ class ClassifierMachine(ClassifierMixin):
         if self.class_weight is None:
             return np.ones(len(totals))
         if self.class_weight == "balanced":
-            return totals.sum() / (len(totals) * totals)
+            with np.errstate(over="ignore", invalid="ignore"):  # weights are checked later
+                return totals.sum() / (len(totals) * totals)
         factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         wrong = ~((factors > 0) & np.isfinite(factors))
         if wrong.any():

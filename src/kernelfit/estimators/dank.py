@@ -52,11 +52,12 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
         the plain machine, and "0.1*auto" a multiple of it; with `partition`, of the
         blocks' plain machines, which have no intercept. Infinity trains the plain machine with the
         kernel times ``1 - tau / (2 n)``, or 0 if that is negative, where n is the sum of the
-        weights; for tau = 0 this is the plain machine itself. Where that machine's coefficients are
-        not unique, as with a linear kernel and points on a grid, a multiple of their norm is not
-        either, and depends on the order of the rows: give a number there.
-    tau : float, default=0.01
-        Weight of the nuclear norm relative to eta; 0 is much faster on large data.
+        weights; for tau = 0 this is the plain machine itself. With a linear
+        kernel and points on a grid, the plain machine has many solutions, and "auto" depends on
+        which of them was found: give a number there.
+    tau : float, default=0.0
+        Weight of the nuclear norm relative to eta. The paper takes 0.01, which is much slower on
+        large data and predicts alike.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
         The factor between a new point and the training points. "neutral" is that without
         adaptation, ``1 - tau / (2 n)`` or 0 if that is negative, where n is the sum of the weights,
@@ -102,7 +103,7 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000
         Largest number of rounds in one problem.
-    cache_size : float, default=200
+    cache_size : float, default=1000
         Memory in MB for the kernel matrix; the rows of a larger one are computed on demand.
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows.
@@ -127,6 +128,8 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
         Number of support vectors, by class.
     dual_coef_ : ndarray of shape (n_layers, n_SV)
         Coefficients beta, as in `KernelSVC`.
+    witness_coef_ : ndarray of shape (n_layers, n_SV)
+        The coefficients that prove the lower bound: `dual_coef_` itself.
     intercept_ : ndarray of shape (n_problems,)
         Intercepts: fitted to the neutral factor with ``out_of_sample="neutral"``, otherwise to the
         learned one on the training points, whatever rule extends it.
@@ -141,6 +144,9 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
         Value of the reduced objective, 0 at beta = 0; a lower bound on the optimum.
     dual_gap_ : float
         Upper minus lower bound on the optimum; nan where the kernel matrix is indefinite.
+    status_ : str or ndarray of str
+        "proved" where the gap is a proof; "stationary" where the kernel matrix was found to be
+        indefinite, and `dual_gap_` is nan.
     n_iter_ : int
         Number of rounds.
     converged_ : bool
@@ -151,11 +157,12 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
     cluster_centers_ : ndarray of shape (partition, n_features)
         Centres of the blocks, with `partition`.
     kernel_ : callable or None
-        The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
-        precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
-        ``f * kernel_(X, support_vectors_) @ beta + intercept_`` with the factor f without
-        adaptation. The learned kernel is known on the training rows only,
-        ``adaptive_matrix_ * kernel_(X, X)``.
+        The learned kernel ``k(X, Y)`` for any points, as in ``SVC(kernel=model.kernel_)``: the
+        initial kernel times the factor that `out_of_sample` gives them; with "neutral" that of
+        new points everywhere. None when precomputed. Absent where there are several. On the
+        training rows the learned kernel is ``adaptive_matrix_`` times the initial one.
+    kernels_ : list of callables
+        The learned kernels, where the problems of several classes have different ones.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int
@@ -208,7 +215,7 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
         C=1.0,
         *,
         eta="auto",
-        tau=0.01,
+        tau=0.0,
         out_of_sample="neutral",
         n_neighbors=5,
         kernel="rbf",
@@ -225,7 +232,7 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
         class_weight=None,
         tol=1e-6,
         max_iter=1000,
-        cache_size=200,
+        cache_size=1000,
         warm_start=False,
         n_jobs=None,
         random_state=None,
@@ -281,11 +288,12 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
         the plain machine, and "0.1*auto" a multiple of it; with `partition`, of the
         blocks' plain machines, which have no intercept. Infinity trains the plain machine with the
         kernel times ``1 - tau / (2 n)``, or 0 if that is negative, where n is the sum of the
-        weights; for tau = 0 this is the plain machine itself. Where that machine's coefficients are
-        not unique, as with a linear kernel and points on a grid, a multiple of their norm is not
-        either, and depends on the order of the rows: give a number there.
-    tau : float, default=0.01
-        Weight of the nuclear norm relative to eta; 0 is much faster on large data.
+        weights; for tau = 0 this is the plain machine itself. With a linear
+        kernel and points on a grid, the plain machine has many solutions, and "auto" depends on
+        which of them was found: give a number there.
+    tau : float, default=0.0
+        Weight of the nuclear norm relative to eta. The paper takes 0.01, which is much slower on
+        large data and predicts alike.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
         The factor between a new point and the training points. "neutral" is that without
         adaptation, ``1 - tau / (2 n)`` or 0 if that is negative, where n is the sum of the weights,
@@ -327,7 +335,7 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000
         Largest number of rounds in one problem.
-    cache_size : float, default=200
+    cache_size : float, default=1000
         Memory in MB for the kernel matrix; the rows of a larger one are computed on demand.
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows.
@@ -348,6 +356,8 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
         Number of support vectors, by class.
     dual_coef_ : ndarray of shape (n_layers, n_SV)
         Coefficients beta, as in `KernelSVR`.
+    witness_coef_ : ndarray of shape (n_layers, n_SV)
+        The coefficients that prove the lower bound: `dual_coef_` itself.
     intercept_ : ndarray of shape (n_problems,)
         The intercept: fitted to the neutral factor with ``out_of_sample="neutral"``, otherwise to
         the learned one on the training points, whatever rule extends it.
@@ -361,6 +371,9 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
         Value of the reduced objective, 0 at beta = 0; a lower bound on the optimum.
     dual_gap_ : float
         Upper minus lower bound on the optimum; nan where the kernel matrix is indefinite.
+    status_ : str
+        "proved" where the gap is a proof; "stationary" where the kernel matrix was found to be
+        indefinite, and `dual_gap_` is nan.
     n_iter_ : int
         Number of rounds.
     converged_ : bool
@@ -370,11 +383,10 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
     cluster_centers_ : ndarray of shape (partition, n_features)
         Centres of the blocks, with `partition`.
     kernel_ : callable or None
-        The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
-        precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
-        ``f * kernel_(X, support_vectors_) @ beta + intercept_`` with the factor f without
-        adaptation. The learned kernel is known on the training rows only,
-        ``adaptive_matrix_ * kernel_(X, X)``.
+        The learned kernel ``k(X, Y)`` for any points, as in ``SVC(kernel=model.kernel_)``: the
+        initial kernel times the factor that `out_of_sample` gives them; with "neutral" that of
+        new points everywhere. None when precomputed. On the training rows the learned kernel is
+        ``adaptive_matrix_`` times the initial one.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int
@@ -424,7 +436,7 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
         *,
         epsilon=0.1,
         eta="auto",
-        tau=0.01,
+        tau=0.0,
         out_of_sample="neutral",
         n_neighbors=5,
         kernel="rbf",
@@ -437,7 +449,7 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
         combine="global",
         tol=1e-6,
         max_iter=1000,
-        cache_size=200,
+        cache_size=1000,
         warm_start=False,
         n_jobs=None,
         random_state=None,

@@ -48,7 +48,11 @@ class _Features:
 
 
 class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
-    r"""Classification with a learned generalised polynomial kernel.
+    r"""Classification with a learned generalised polynomial kernel, shared by several classes.
+
+    With ``kernel_sharing="joint"`` and more than two classes the learned kernel changes the
+    predictions. Otherwise the optimum is known: it predicts as the plain machine with the kernel
+    :math:`s\, n_P\, Z(x)^\top Z(y)`, and this class finds it in one step, with its certificate.
 
     .. math::
 
@@ -106,23 +110,33 @@ class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
     P_ : ndarray of shape (n_P, n_P) or (n_kernels, n_P, n_P)
         The learned matrix. Monomials come by degree and lexicographically, as in scikit-learn's
         `PolynomialFeatures`: 1, x1, x2, x1^2, x1 x2, x2^2; other features as the map returns them.
-    kernel_ : callable or list of callables
+    kernel_ : callable
         The learned kernel ``k(X, Y)`` on raw data, for use in other estimators, as in
-        ``SVC(kernel=model.kernel_)``.
+        ``SVC(kernel=model.kernel_)``. Absent where there are several.
+    kernels_ : list of callables
+        The learned kernels, where each class has its own.
     scale_ : float
         The factor s.
     support_ : ndarray of shape (n_SV,)
-        Rows of the support vectors in the training data; of equal rows, the first.
+        Rows of the support vectors in the training data, class by class; of equal rows, the first.
+        They have a coefficient in `dual_coef_` or `witness_coef_`.
     support_vectors_ : ndarray of shape (n_SV, n_features)
         The support vectors.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_problems, n_SV)
         Coefficients of the support vectors.
+    witness_coef_ : ndarray of shape (n_problems, n_SV)
+        The coefficients that prove the lower bound; most often `dual_coef_` itself.
     intercept_ : ndarray of shape (n_problems,)
         The intercept b.
     objective_ : float or ndarray of shape (n_kernels,)
         A lower bound on the optimum.
     dual_gap_ : float or ndarray of shape (n_kernels,)
         Upper minus lower bound on the optimum.
+    status_ : str or ndarray of str
+        "proved" where the gap is a proof; "stationary" where the kernel matrix was found to be
+        indefinite, and `dual_gap_` is nan.
     n_iter_ : int or ndarray of shape (n_kernels,)
         Number of iterations.
     converged_ : bool or ndarray of shape (n_kernels,)
@@ -209,7 +223,11 @@ class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
 
 
 class GPKRegressor(_Features, RegressorMachine, PositiveMatrixMachine):
-    r"""Regression with a learned generalised polynomial kernel.
+    r"""Regression with a generalised polynomial kernel, which predicts as a plain one.
+
+    For a single target the optimum over all kernels of the family is known: it predicts as the
+    plain machine with the kernel :math:`s\, n_P\, Z(x)^\top Z(y)`, and this class finds it in one
+    step, with its certificate.
 
     .. math::
 
@@ -268,17 +286,25 @@ class GPKRegressor(_Features, RegressorMachine, PositiveMatrixMachine):
     scale_ : float
         The factor s.
     support_ : ndarray of shape (n_SV,)
-        Rows of the support vectors in the training data; of equal rows, the first.
+        Rows of the support vectors in the training data; of equal rows, the first. They have a
+        coefficient in `dual_coef_` or `witness_coef_`.
     support_vectors_ : ndarray of shape (n_SV, n_features)
         The support vectors.
+    n_support_ : ndarray of shape (1,)
+        Number of support vectors.
     dual_coef_ : ndarray of shape (1, n_SV)
         Coefficients of the support vectors.
+    witness_coef_ : ndarray of shape (1, n_SV)
+        The coefficients that prove the lower bound; most often `dual_coef_` itself.
     intercept_ : ndarray of shape (1,)
         The intercept b.
     objective_ : float
         A lower bound on the optimum.
     dual_gap_ : float
         Upper minus lower bound on the optimum.
+    status_ : str
+        "proved" where the gap is a proof; "stationary" where the kernel matrix was found to be
+        indefinite, and `dual_gap_` is nan.
     n_iter_ : int
         Number of iterations.
     converged_ : bool

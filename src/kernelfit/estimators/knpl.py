@@ -40,9 +40,9 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
     eta : "auto", str or float, default="auto"
         Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
         the plain machine, and "0.1*auto" a multiple of it; infinity gives the plain machine.
-        Where that machine's coefficients are not unique, as with a linear kernel and points on a
-        grid, a multiple of their norm is not either, and depends on the order of the rows: give a
-        number there.
+        With a
+        linear kernel and points on a grid, the plain machine has many solutions, and "auto" depends
+        on which of them was found: give a number there.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
         The factor between a new point and the training points. "neutral" is 1, with the intercept
         fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
@@ -79,7 +79,7 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000
         Largest number of rounds in one problem.
-    cache_size : float, default=200
+    cache_size : float, default=1000
         Memory in MB for the kernel matrix; the rows of a larger one are computed on demand.
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows.
@@ -102,6 +102,8 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
         Number of support vectors, by class.
     dual_coef_ : ndarray of shape (n_layers, n_SV)
         Coefficients beta, as in `KernelSVC`.
+    witness_coef_ : ndarray of shape (n_layers, n_SV)
+        The coefficients that prove the lower bound: `dual_coef_` itself.
     intercept_ : ndarray of shape (n_problems,)
         Intercepts: fitted to the neutral factor with ``out_of_sample="neutral"``, otherwise to the
         learned one on the training points, whatever rule extends it.
@@ -116,6 +118,9 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
         Value of the reduced objective, 0 at beta = 0; a lower bound on the optimum.
     dual_gap_ : float
         Upper minus lower bound on the optimum; nan where the kernel matrix is indefinite.
+    status_ : str or ndarray of str
+        "proved" where the gap is a proof; "stationary" where the kernel matrix was found to be
+        indefinite, and `dual_gap_` is nan.
     n_iter_ : int
         Number of rounds.
     converged_ : bool
@@ -124,10 +129,12 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
         Objective and gap after every round, or of a start that was good enough; a list where there
         is more than one problem.
     kernel_ : callable or None
-        The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
-        precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
-        ``kernel_(X, support_vectors_) @ beta + intercept_``. The learned kernel is known on the
-        training rows only, ``adaptive_matrix_ * kernel_(X, X)``.
+        The learned kernel ``k(X, Y)`` for any points, as in ``SVC(kernel=model.kernel_)``: the
+        initial kernel times the factor that `out_of_sample` gives them; with "neutral" that of
+        new points everywhere. None when precomputed. Absent where there are several. On the
+        training rows the learned kernel is ``adaptive_matrix_`` times the initial one.
+    kernels_ : list of callables
+        The learned kernels, where the problems of several classes have different ones.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int
@@ -190,7 +197,7 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
         class_weight=None,
         tol=1e-6,
         max_iter=1000,
-        cache_size=200,
+        cache_size=1000,
         warm_start=False,
         n_jobs=None,
         verbose=0,
@@ -239,9 +246,9 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
     eta : "auto", str or float, default="auto"
         Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
         the plain machine, and "0.1*auto" a multiple of it; infinity gives the plain machine.
-        Where that machine's coefficients are not unique, as with a linear kernel and points on a
-        grid, a multiple of their norm is not either, and depends on the order of the rows: give a
-        number there.
+        With a
+        linear kernel and points on a grid, the plain machine has many solutions, and "auto" depends
+        on which of them was found: give a number there.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
         The factor between a new point and the training points. "neutral" is 1, with the intercept
         fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
@@ -270,7 +277,7 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000
         Largest number of rounds in one problem.
-    cache_size : float, default=200
+    cache_size : float, default=1000
         Memory in MB for the kernel matrix; the rows of a larger one are computed on demand.
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows.
@@ -287,6 +294,8 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
         Number of support vectors, by class.
     dual_coef_ : ndarray of shape (n_layers, n_SV)
         Coefficients beta, as in `KernelSVR`.
+    witness_coef_ : ndarray of shape (n_layers, n_SV)
+        The coefficients that prove the lower bound: `dual_coef_` itself.
     intercept_ : ndarray of shape (n_problems,)
         The intercept: fitted to the neutral factor with ``out_of_sample="neutral"``, otherwise to
         the learned one on the training points, whatever rule extends it.
@@ -300,6 +309,9 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
         Value of the reduced objective, 0 at beta = 0; a lower bound on the optimum.
     dual_gap_ : float
         Upper minus lower bound on the optimum; nan where the kernel matrix is indefinite.
+    status_ : str
+        "proved" where the gap is a proof; "stationary" where the kernel matrix was found to be
+        indefinite, and `dual_gap_` is nan.
     n_iter_ : int
         Number of rounds.
     converged_ : bool
@@ -307,10 +319,10 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
     history_ : ndarray of shape (max(n_iter_, 1), 2)
         Objective and gap after every round, or of a start that was good enough.
     kernel_ : callable or None
-        The initial kernel ``k(X, Y)`` with its parameters resolved, without the factor; None when
-        precomputed. It predicts with ``out_of_sample="neutral"``: decision values are
-        ``kernel_(X, support_vectors_) @ beta + intercept_``. The learned kernel is known on the
-        training rows only, ``adaptive_matrix_ * kernel_(X, X)``.
+        The learned kernel ``k(X, Y)`` for any points, as in ``SVC(kernel=model.kernel_)``: the
+        initial kernel times the factor that `out_of_sample` gives them; with "neutral" that of
+        new points everywhere. None when precomputed. On the training rows the learned kernel is
+        ``adaptive_matrix_`` times the initial one.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int
@@ -368,7 +380,7 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
         solver="auto",
         tol=1e-6,
         max_iter=1000,
-        cache_size=200,
+        cache_size=1000,
         warm_start=False,
         verbose=0,
     ):

@@ -40,6 +40,7 @@ class KernelMachine(BaseEstimator):
     n_jobs = None  # where the machine has no such parameter
     _polish = True  # whether to go on towards the exact solution once the tolerance is met
     _shares_cache = False  # whether problems on all rows read one cache of kernel rows
+    _root = None  # the initial kernel, where the learned ones multiply it
 
     def fit(self, X, y, sample_weight=None):
         """Train on the given data.
@@ -87,7 +88,7 @@ class KernelMachine(BaseEstimator):
 
     def _take_rows(self, X, rows):
         """Return some of the training rows."""
-        return X if len(rows) == X.shape[0] else X[rows]
+        return X if np.array_equal(rows, np.arange(X.shape[0])) else X[rows]
 
     def _plan(self, X, y, weight, matrix=None):
         """Return what there is to learn, and on which rows: all that does not depend on C.
@@ -105,6 +106,12 @@ class KernelMachine(BaseEstimator):
         plan : Plan
         rows : ndarray of int
         """
+        X, targets, weight, unit_cost, rows = self._prepare(X, y, weight)
+        learner = self._learner(X, targets, weight, unit_cost, matrix)
+        return self._make_plan(learner, targets, unit_cost), rows
+
+    def _prepare(self, X, y, weight):
+        """Return the data to train on: X, targets, weights, costs for C = 1, and the rows."""
         targets, factor = self._encode(y, weight)
         rows, weight = self._training_rows(X, targets, weight)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -115,9 +122,7 @@ class KernelMachine(BaseEstimator):
                 f"expected sample weights, and products of C and the weights, up to "
                 f"{_MAX_NUMBER:g}, got {largest:.3g}"
             )
-        X, targets = self._take_rows(X, rows), targets[rows]
-        learner = self._learner(X, targets, weight, unit_cost, matrix)
-        return self._make_plan(learner, targets, unit_cost), rows
+        return self._take_rows(X, rows), targets[rows], weight, unit_cost, rows
 
     def _fit(self, X, y, weight, previous, matrix=None):
         """Learn and set the fitted attributes."""
@@ -156,19 +161,20 @@ class KernelMachine(BaseEstimator):
         support = support[np.lexsort((rows[support], labels[rows[support]]))]
 
         def one_or_all(values):
-            return values[0] if len(values) == 1 else values
+            return values[0] if len(values) == 1 else np.array(values)
 
         self.support_ = rows[support]
         self.n_support_ = np.bincount(labels[self.support_], minlength=labels.max() + 1)
         self.dual_coef_ = coef[:, support]
         self.witness_coef_ = witness[:, support]
         self.intercept_ = np.concatenate([result.intercept for result in results])
-        self.objective_ = one_or_all(np.array([result.objective for result in results]))
-        self.dual_gap_ = one_or_all(np.array([result.gap for result in results]))
-        self.status_ = one_or_all(np.array([result.status for result in results]))
-        self.n_iter_ = one_or_all(np.array([result.n_iter for result in results]))
-        self.converged_ = one_or_all(np.array([result.converged for result in results]))
-        self.history_ = one_or_all([np.array(result.history) for result in results])
+        self.objective_ = one_or_all([float(result.objective) for result in results])
+        self.dual_gap_ = one_or_all([float(result.gap) for result in results])
+        self.status_ = one_or_all([result.status for result in results])
+        self.n_iter_ = one_or_all([result.n_iter for result in results])
+        self.converged_ = one_or_all([bool(result.converged) for result in results])
+        histories = [np.array(result.history) for result in results]
+        self.history_ = histories[0] if len(histories) == 1 else histories
         self._thetas = [result.theta for result in results]
         self._endings = [result.ending for result in results]
         self._kernels = [result.kernel for result in results]
@@ -273,8 +279,7 @@ class KernelMachine(BaseEstimator):
         n_problems = len(self.intercept_)
         if not len(self.support_):
             return np.tile(self.intercept_, (X.shape[0], 1))
-        kernel = self._kernels[0]
-        root = getattr(kernel, "root", None)
+        kernel, root = self._kernels[0], self._root
         if len(self._kernels) == 1 and root is None:
             if kernel is None:
                 K = X[:, self.support_] * np.float64(self._scales[0])

@@ -99,7 +99,7 @@ class StandardKernelMachine(KernelMachine):
         return X
 
     def _take_rows(self, X, rows):
-        if self._precomputed and len(rows) < X.shape[0]:
+        if self._precomputed and not np.array_equal(rows, np.arange(X.shape[0])):
             return X[np.ix_(rows, rows)]
         return super()._take_rows(X, rows)
 

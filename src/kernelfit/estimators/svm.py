@@ -74,7 +74,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     max_iter : int, default=1000
         Largest number of rounds in one problem. A round improves a block of about a
         thousand variables.
-    cache_size : float, default=200
+    cache_size : float, default=1000
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
         in single precision when needed and the latest are kept; the certificate remains in
         double precision.
@@ -103,6 +103,8 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         support vector of class c, its coefficient against class a, or class a + 1 where
         a >= c; the first class of a pair is positive. One-vs-rest: row a holds the problem of
         class a, which is positive.
+    witness_coef_ : ndarray of shape (1, n_SV), (n_classes - 1, n_SV) or (n_classes, n_SV)
+        The coefficients that prove the lower bound: `dual_coef_` itself.
     intercept_ : ndarray of shape (n_problems,)
         The intercepts b.
     objective_ : float or ndarray of shape (n_problems,)
@@ -111,6 +113,9 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     dual_gap_ : float or ndarray of shape (n_problems,)
         Upper minus lower bound on the optimum; nan where the kernel matrix was found to be
         indefinite (see Notes).
+    status_ : str or ndarray of str
+        "proved" where the gap is a proof; "stationary" where the kernel matrix was found to be
+        indefinite, and `dual_gap_` is nan.
     n_iter_ : int or ndarray of shape (n_problems,)
         Number of rounds.
     converged_ : bool or ndarray of shape (n_problems,)
@@ -119,6 +124,8 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         Objective and gap after every round.
     kernel_ : callable or None
         The kernel ``k(X, Y)`` with its parameters resolved; None when precomputed.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Weights of the features, for the linear kernel.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int
@@ -177,7 +184,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         class_weight=None,
         tol=1e-6,
         max_iter=1000,
-        cache_size=200,
+        cache_size=1000,
         warm_start=False,
         n_jobs=None,
         verbose=0,
@@ -237,7 +244,7 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000
         Largest number of rounds. A round improves a block of about a thousand variables.
-    cache_size : float, default=200
+    cache_size : float, default=1000
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
         in single precision when needed and the latest are kept; the certificate remains in
         double precision.
@@ -256,6 +263,8 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         Number of support vectors.
     dual_coef_ : ndarray of shape (1, n_SV)
         Coefficients beta.
+    witness_coef_ : ndarray of shape (1, n_SV)
+        The coefficients that prove the lower bound: `dual_coef_` itself.
     intercept_ : ndarray of shape (1,)
         The intercept b.
     objective_ : float
@@ -263,6 +272,9 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
     dual_gap_ : float
         Upper minus lower bound on the optimum; nan where the kernel matrix was found to be
         indefinite (see Notes).
+    status_ : str
+        "proved" where the gap is a proof; "stationary" where the kernel matrix was found to be
+        indefinite, and `dual_gap_` is nan.
     n_iter_ : int
         Number of rounds.
     converged_ : bool
@@ -271,6 +283,8 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         Objective and gap after every round.
     kernel_ : callable or None
         The kernel ``k(X, Y)`` with its parameters resolved; None when precomputed.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Weights of the features, for the linear kernel.
     gamma_ : float
         The value of gamma, for kernels that have one.
     shape_fit_ : tuple of int
@@ -320,7 +334,7 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         fit_intercept=True,
         tol=1e-6,
         max_iter=1000,
-        cache_size=200,
+        cache_size=1000,
         warm_start=False,
         verbose=0,
     ):

@@ -111,23 +111,33 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
         `PolynomialFeatures`: 1, x1, x2, x1^2, x1 x2, x2^2. With ``basis="xz"`` there is, for every
         monomial of z in this order, its product with all monomials of x that the degree
         allows, in this order: 1, x, x^2, z, z x, z^2 for one feature and degree 2.
-    kernel_ : callable or list of callables
+    kernel_ : callable
         The learned kernel ``k(X, Y)`` on raw data, for use in other estimators, as in
-        ``SVC(kernel=model.kernel_)``.
+        ``SVC(kernel=model.kernel_)``. Absent where there are several.
+    kernels_ : list of callables
+        The learned kernels, where each class has its own.
     scale_ : float
         The factor s times the volume of the box.
     support_ : ndarray of shape (n_SV,)
-        Rows of the support vectors in the training data; of equal rows, the first.
+        Rows of the support vectors in the training data, class by class; of equal rows, the first.
+        They have a coefficient in `dual_coef_` or `witness_coef_`.
     support_vectors_ : ndarray of shape (n_SV, n_features)
         The support vectors.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_problems, n_SV)
         Coefficients of the support vectors.
+    witness_coef_ : ndarray of shape (n_problems, n_SV)
+        The coefficients that prove the lower bound; most often `dual_coef_` itself.
     intercept_ : ndarray of shape (n_problems,)
         The intercept b.
     objective_ : float or ndarray of shape (n_kernels,)
         A lower bound on the optimum.
     dual_gap_ : float or ndarray of shape (n_kernels,)
         Upper minus lower bound on the optimum.
+    status_ : str or ndarray of str
+        "proved" where the gap is a proof; "stationary" where the kernel matrix was found to be
+        indefinite, and `dual_gap_` is nan.
     n_iter_ : int or ndarray of shape (n_kernels,)
         Number of iterations.
     converged_ : bool or ndarray of shape (n_kernels,)
@@ -280,17 +290,25 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
     scale_ : float
         The factor s times the volume of the box.
     support_ : ndarray of shape (n_SV,)
-        Rows of the support vectors in the training data; of equal rows, the first.
+        Rows of the support vectors in the training data; of equal rows, the first. They have a
+        coefficient in `dual_coef_` or `witness_coef_`.
     support_vectors_ : ndarray of shape (n_SV, n_features)
         The support vectors.
+    n_support_ : ndarray of shape (1,)
+        Number of support vectors.
     dual_coef_ : ndarray of shape (1, n_SV)
         Coefficients of the support vectors.
+    witness_coef_ : ndarray of shape (1, n_SV)
+        The coefficients that prove the lower bound; most often `dual_coef_` itself.
     intercept_ : ndarray of shape (1,)
         The intercept b.
     objective_ : float
         A lower bound on the optimum.
     dual_gap_ : float
         Upper minus lower bound on the optimum.
+    status_ : str
+        "proved" where the gap is a proof; "stationary" where the kernel matrix was found to be
+        indefinite, and `dual_gap_` is nan.
     n_iter_ : int
         Number of iterations.
     converged_ : bool

@@ -5,5 +5,6 @@ from kernelfit.inspection.adaptive import (
     diagnose_factor,
     diagnose_partition,
 )
+from kernelfit.inspection.audit import Audit, audit
 
-__all__ = ["FactorDiagnostics", "diagnose_factor", "diagnose_partition"]
+__all__ = ["Audit", "FactorDiagnostics", "audit", "diagnose_factor", "diagnose_partition"]

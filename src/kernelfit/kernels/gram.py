@@ -255,7 +255,8 @@ class RowGram:
 
         Exact parts are in float64 and bypass a cache that rounds.
         """
-        if not exact or (self._exact_rows is self._compute_rows and self.dtype == np.float64):
+        # Two methods bound to one object are equal, but not identical.
+        if not exact or (self._exact_rows == self._compute_rows and self.dtype == np.float64):
             yield from self._visit(idx)
             return
         for start in range(0, len(idx), self._step):

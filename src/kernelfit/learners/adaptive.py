@@ -227,7 +227,8 @@ class AdaptiveLearner:
                 extension.n_neighbors,
             )
         if self.division is not None and self.division.combine == "nearest":
-            kernel = BlockKernel(kernel, self.division.centres, extension.points[rows])
+            root: Any = self.kernel
+            kernel = BlockKernel(kernel, root, self.division.centres, extension.points[rows])
         return Learned(
             x=result.x,
             objective=result.objective,

@@ -143,7 +143,7 @@ def dual_path(
 
 def is_inside(task: Task, beta: FloatArray) -> bool:
     """Return whether no variable is at the bound that the cost sets."""
-    return bool(np.all(np.abs(beta) < np.maximum(task.upper, -task.lower)))
+    return not (np.abs(beta) >= np.maximum(task.upper, -task.lower)).any()
 
 
 def meets_tolerance(

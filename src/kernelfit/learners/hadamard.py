@@ -132,7 +132,7 @@ def learn_factor(
     -------
     SaddleResult
     """
-    smooth = penalty.method == "dank" and penalty.tau == 0.0
+    smooth = penalty.method == "dank" and penalty.tau == 0.0 and task.ridge is None
     if solver == "auto":
         solver = "quartic" if smooth else "newton"
     task, shift = task.centred()
@@ -219,7 +219,7 @@ def _better_start(problem: SaddleProblem, beta: FloatArray) -> FloatArray:
         return found.gap, abs(task.kappa(beta) - response.energy)
 
     given, objective = gap(beta)
-    if given <= _START_ACCURACY * objective:
+    if given <= _START_ACCURACY * objective or task.ridge is not None:
         return beta
     smooth = solve_quartic_dual(
         family.source,

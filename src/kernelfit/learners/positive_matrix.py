@@ -17,7 +17,7 @@ import numpy as np
 from kernelfit.families.psd.family import Basis, PositiveMatrixFamily, UnitScaling, mean_one_scale
 from kernelfit.families.psd.features import FeatureBasis
 from kernelfit.kernels.monomials import Array, IntArray
-from kernelfit.learners.learner import Learned, Rows, Tasks, path_by_starts
+from kernelfit.learners.learner import Learned, Rows, Tasks
 from kernelfit.solvers.result import Callback, FloatArray
 from kernelfit.solvers.saddle.frank_wolfe import FRANK_WOLFE
 from kernelfit.solvers.saddle.fully_corrective import FULLY_CORRECTIVE
@@ -100,8 +100,12 @@ class PositiveMatrixLearner:
     def path(
         self, rows: Rows, tasks_at: Callable[[float], Tasks], Cs: Sequence[float]
     ) -> Iterator[Learned]:
-        """Yield the kernels for increasing costs, each started from the one before."""
-        return path_by_starts(self, rows, tasks_at, Cs)
+        """Yield the kernels for increasing costs.
+
+        Each is learned from n I: from the kernel of another cost it takes more steps.
+        """
+        for C in Cs:
+            yield self.learn(rows, tasks_at(C))
 
 
 def fit_family(

@@ -7,7 +7,7 @@ costs; test points are checked once.
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,12 +34,16 @@ class Geometry:
 
     matrix: Array | None = None
 
-    def kernel_matrix(self, kernel: Any, rows: Array, columns: Array) -> Array | None:
-        """Return kernel values between rows, or None where nothing is shared."""
+    def restrict(self, rows: Array, columns: Array) -> "Geometry":
+        """Return the part between two sets of rows."""
+        return self if self.matrix is None else Geometry(self.matrix[np.ix_(rows, columns)])
+
+    def kernel_matrix(self, kernel: Any, rows: Any = slice(None)) -> Array | None:
+        """Return the values of a kernel, in some rows, or None where nothing is shared."""
         if self.matrix is None:
             return None
-        part = self.matrix[np.ix_(rows, columns)]
-        return kernel.from_geometry(part, out=part) if isinstance(kernel, StandardKernel) else part
+        part = self.matrix[rows]
+        return kernel.from_geometry(part) if isinstance(kernel, StandardKernel) else part
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ def fold_values(
     Parameters
     ----------
     make_machine : callable
-        ``make_machine(**params)`` returns an unfitted machine.
+        ``make_machine()`` returns an unfitted machine.
     grid : Grid
     data : (X, y, weight)
         Checked.
@@ -138,29 +142,32 @@ def fold_values(
     order = np.argsort(grid.Cs, kind="stable")
     Cs = np.asarray(grid.Cs, dtype=np.float64)[order]
     n_unconverged = 0
-    machine: Any = None
+    plan: Any = None
     blocks: list[Array] = []
     fit_time, score_time = np.zeros((2, *grid.shape))
     share = len(grid.etas) * len(Cs) * len(grid.epsilons)
+    inside, across = geometry.restrict(train, train), geometry.restrict(test, train)
     with threads_for(len(train)):
+        machine = make_machine(C=float(Cs[-1]))  # which must not be too large
+        fold_X = machine._take_rows(X, train)
+        *prepared, rows = machine._prepare(fold_X, y[train], weight[train])
         for j, params in enumerate(grid.kernels):
             began = time.perf_counter()
-            machine = make_machine(**params)
-            plan, rows = machine._plan(
-                machine._take_rows(X, train),
-                y[train],
-                weight[train],
-                lambda kernel: geometry.kernel_matrix(kernel, train, train),
-            )
+            for name, value in params.items():
+                setattr(machine, name, value)
+            learner = machine._learner(*prepared, inside.kernel_matrix)
+            if plan is None:
+                plan = machine._make_plan(learner, prepared[1], prepared[3])
+            plan = replace(plan, learner=learner)
             paths = []
             for epsilon in grid.epsilons:
                 if epsilon is not None:
-                    machine.set_params(epsilon=epsilon)
+                    machine.epsilon = epsilon
                 for group in plan.groups:
                     path = plan.learner.path(group[0].rows, plan.tasks_at(group), Cs)
                     paths.append((group, list(path)))
             trained = time.perf_counter()
-            found = _evaluate(machine, geometry, X, train[rows], test, paths, plan.shape[0])
+            found = _evaluate(machine, across, X, train[rows], test, paths, plan.shape[0])
             n_unconverged += sum(not r.converged for _, path in paths for r in path)
             # (n_epsilons, n_costs * n_etas, ...) -> (n_etas, n_costs, n_epsilons, ...)
             found = found.reshape(len(grid.epsilons), len(Cs), len(grid.etas), *found.shape[2:])
@@ -181,7 +188,7 @@ def fold_values(
 
 def _evaluate(
     machine: Any,
-    geometry: Geometry,
+    across: Geometry,
     X: Any,
     train: Array,
     test: Array,
@@ -204,7 +211,7 @@ def _evaluate(
             rows = group[0].rows
             if path[0].theta is None:  # one kernel along the path
                 if K is None:
-                    K = geometry.kernel_matrix(initial, chunk, train)
+                    K = across.kernel_matrix(initial, part)
                     K = initial(X[chunk], X[train]) if K is None else K
                 coef = np.stack([result.scale * result.x[0] for result in path])
                 intercept = np.array([result.intercept[0] for result in path])

@@ -6,6 +6,11 @@ from sklearn.metrics import check_scoring
 
 from kernelfit.selection.calibration import fit_calibration
 
+UNCALIBRATED = (
+    "expected a fold with all classes in its training part, to calibrate probabilities on its test "
+    "part, got none"
+)
+
 
 class FoldScorer:
     """Scores the candidates of a search: together by the default metric, else one by one.
@@ -57,33 +62,39 @@ class FoldScorer:
             return ReplayRegressor(values[:, 0])
 
         def calibrate():
-            """Fit the probabilities to the other folds, or to this one where it is alone."""
-            others = [other for j, other in enumerate(folds) if j != k] or [fold]
-            return self.calibrate(others, [candidate])
+            """Fit the probabilities to the other folds, or to this one where no other will do."""
+            others = [other for j, other in enumerate(folds) if j != k]
+            for part in (others, [fold]):
+                found = self.calibrate(part, [candidate], fold.machine.classes_)
+                if found is not None:
+                    return found
+            raise ValueError(UNCALIBRATED)
 
         return ReplayClassifier(fold.machine, values, calibrate)
 
-    def calibrate(self, folds, candidates):
+    def calibrate(self, folds, candidates, classes):
         """Fit probabilities to the mean out-of-fold values of some candidates.
 
         Parameters
         ----------
         folds : list of FoldValues
-            Of which those without a class of the search's are left out.
         candidates : list of int
+        classes : ndarray
+            Folds whose machine knows others are left out.
 
         Returns
         -------
-        Calibration
+        Calibration or None
+            None where no row of these classes is left.
         """
-        most = max(len(fold.machine.classes_) for fold in folds)
-        folds = [fold for fold in folds if len(fold.machine.classes_) == most]
+        folds = [fold for fold in folds if np.array_equal(fold.machine.classes_, classes)]
+        rows = np.concatenate([fold.test for fold in folds] or [np.empty(0, np.intp)])
+        known = np.isin(self.y[rows], classes)
+        if not known.any():
+            return None
         scores = [
             fold.machine._class_scores(fold.values[candidates].mean(axis=0)) for fold in folds
         ]
-        rows = np.concatenate([fold.test for fold in folds])
-        classes = folds[0].machine.classes_
-        known = np.isin(self.y[rows], classes)
         labels = np.searchsorted(classes, self.y[rows][known])
         return fit_calibration(np.concatenate(scores)[known], labels, self.weight[rows][known])
 

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.selection.folds import Geometry, Grid, fold_values
-from kernelfit.selection.scoring import FoldScorer
+from kernelfit.selection.scoring import UNCALIBRATED, FoldScorer
 from kernelfit.selection.table import difference, tabulate
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.progress import show_progress
@@ -98,6 +98,8 @@ class KernelSearch(BaseEstimator):
         geometry = self._geometry(data[0], grid)
         params, folds = grid.params(), self._run(grid, data, geometry, splits)
         table = self._tabulate(params, folds, scorer)
+        if not np.isfinite(table["mean_test_score"]).any():
+            raise ValueError("expected finite scores, got none for any candidate")
         for _ in range(_EXTENSIONS):
             more = self._extension(grid, table)
             if more is None:
@@ -106,8 +108,6 @@ class KernelSearch(BaseEstimator):
             folds = _joined(folds, self._run(new, data, geometry, splits))
             params = params + new.params()
             table = self._tabulate(params, folds, scorer)
-        if not np.isfinite(table["mean_test_score"]).any():
-            raise ValueError("expected finite scores, got none for any candidate")
         chosen = self._chosen(table)
         machines = [self._train(table["params"][index], data, geometry) for index in chosen]
         self._warn(table, sum(fold.n_unconverged for fold in folds))
@@ -121,7 +121,7 @@ class KernelSearch(BaseEstimator):
         self.n_iter_ = machines[0].n_iter_
         if is_classifier(self):
             self.classes_ = machines[0].classes_
-            self._calibration = scorer.calibrate(folds, chosen)
+            self._calibration = scorer.calibrate(folds, chosen, self.classes_)
 
     def _run(self, grid, data, geometry, splits):
         """Return the out-of-fold values of all candidates, one `FoldValues` a fold."""
@@ -151,13 +151,12 @@ class KernelSearch(BaseEstimator):
         X, y, weight = data
         machine = self._machine(**params)
         used = np.flatnonzero(weight)
+        whole = geometry if len(used) == len(weight) else geometry.restrict(used, used)
         for name, value in vars(self).items():
             if name.endswith("_in_"):
                 setattr(machine, name, value)
         with threads_for(len(y)):
-            machine._fit(
-                X, y, weight, machine, lambda kernel: geometry.kernel_matrix(kernel, used, used)
-            )
+            machine._fit(X, y, weight, machine, whole.kernel_matrix)
         machine._warn_if_unproven()
         return machine
 
@@ -270,6 +269,8 @@ class KernelSearch(BaseEstimator):
             In the order of `classes_`.
         """
         values = self._mean_values(X)
+        if self._calibration is None:
+            raise ValueError(UNCALIBRATED)
         return self._calibration(self.best_estimator_._class_scores(values))
 
     def _mean_values(self, X):

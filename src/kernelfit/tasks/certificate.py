@@ -38,18 +38,25 @@ def optimal_intercept(
     -------
     intercept : float
     """
-    points, weights, count, fall = _breakpoints(g, lower, upper, epsilon)
-    order = np.argsort(points[:count])
-    return float(_first_rise(points, weights, order, fall - total))
+    points, weights = np.empty(2 * g.size), np.empty(2 * g.size)
+    count, fall = _breakpoints(g, lower, upper, epsilon, points, weights)
+    order = points[:count].argsort()
+    return _first_rise(points, weights, order, fall - total)
 
 
 @njit(cache=True, nogil=True)
 def _breakpoints(
-    g: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float
-) -> tuple[FloatArray, FloatArray, int, float]:
-    """Return where the slope in the intercept rises, by how much, their number and sum(upper)."""
-    points = np.empty(2 * g.size)
-    weights = np.empty(2 * g.size)
+    g: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    epsilon: float,
+    points: FloatArray,
+    weights: FloatArray,
+) -> tuple[int, float]:
+    """Write where the slope in the intercept rises, and by how much.
+
+    Returns the number of these places, and sum(upper).
+    """
     count = 0
     fall = 0.0
     for i in range(g.size):
@@ -62,7 +69,7 @@ def _breakpoints(
             points[count] = -g[i] + epsilon
             weights[count] = -lower[i]
             count += 1
-    return points, weights, count, fall
+    return count, fall
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,9 @@ from kernelfit.tasks.task import Task
 
 
 def _cost(y: FloatArray, C: Any) -> FloatArray:
-    return np.ascontiguousarray(np.broadcast_to(np.asarray(C, dtype=np.float64), y.shape))
+    if isinstance(C, np.ndarray) and C.shape == y.shape:
+        return C
+    return np.full(y.shape, C, dtype=np.float64)
 
 
 def hinge(y: npt.ArrayLike, C: float | FloatArray, *, fit_intercept: bool = True) -> Task:

@@ -19,7 +19,7 @@ one-class         [0, 1 / (nu n)], p = 0   0        none         1
 Without an intercept there is no constraint on the sum: ``total`` is None.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -112,6 +112,16 @@ class Task:
         value = float(self.p @ beta) - self.epsilon * float(np.abs(beta).sum())
         return value if self.ridge is None else value - 0.5 * float(beta @ (self.ridge * beta))
 
+    def kappa_slope(self, beta: FloatArray, direction: FloatArray) -> float:
+        """Return the derivative of kappa at beta along a direction."""
+        rate = float(self.p @ direction)
+        if self.ridge is not None:
+            rate -= float((self.ridge * beta) @ direction)
+        if self.epsilon > 0.0:
+            sign = np.where(beta != 0.0, np.sign(beta), np.sign(direction))
+            rate -= self.epsilon * float(sign @ direction)
+        return rate
+
     def intercept(self, decision: FloatArray) -> float:
         """Return the intercept that minimises the losses, given the decision values K beta."""
         return self._intercept(decision - self.p)
@@ -143,14 +153,17 @@ class Task:
         beta = np.asarray(beta, dtype=np.float64)
         if self.total is None:
             return np.clip(beta, self.lower, self.upper)
-        in_box = np.all((self.lower <= beta) & (beta <= self.upper))
+        in_box = not ((beta < self.lower) | (beta > self.upper)).any()
         if in_box and abs(beta.sum() - self.total) <= 1e-14 * np.abs(beta).sum():
             return beta.copy()
         return project_box_plane(beta, self.lower, self.upper, self.total)
 
     def start(self, beta: FloatArray | None = None) -> FloatArray:
         """Return the feasible point closest to beta, or to zero where none is given."""
-        return self.project(np.zeros(self.n) if beta is None else beta)
+        if beta is not None:
+            return self.project(beta)
+        zero = np.zeros(self.n)
+        return self.project(zero) if self.total else zero
 
     def is_free(self, beta: FloatArray) -> npt.NDArray[np.bool_]:
         """Return which variables are neither at a bound nor at the kink of the l1 term."""
@@ -170,7 +183,7 @@ class Task:
         if self.total != 0.0:
             return self, 0.0
         shift = 0.5 * (float(self.p.min()) + float(self.p.max()))
-        return replace(self, p=self.p - shift), shift
+        return self.with_linear(self.p - shift), shift
 
     def take(self, rows: Indices | slice) -> "Task":
         """Return the task of some of the points."""
@@ -181,4 +194,4 @@ class Task:
 
     def with_linear(self, p: FloatArray) -> "Task":
         """Return the task with another linear term."""
-        return replace(self, p=p)
+        return Task(p, self.lower, self.upper, self.epsilon, self.ridge, self.total)

@@ -2,12 +2,43 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from threading import Lock
+from typing import Any
 
 import scipy.linalg  # noqa: F401  # so that the LAPACK which numba calls is among those controlled
 from threadpoolctl import ThreadpoolController
 
 _MAX_SINGLE_THREAD = 2000
 _controller = cache(ThreadpoolController)  # looking for the libraries takes a millisecond
+
+
+class _OneBlasThread:
+    """The limit, which is that of the whole process: the first to enter sets it, the last ends it.
+
+    Limits that threads set and end one by one would end with the wrong number: a thread that enters
+    while another is inside takes one for the original. Inner loops enter again and again, which
+    must cost less than a small matrix.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._depth = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._depth == 0:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+            self._depth += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._limit.restore_original_limits()
+
+
+_one_blas_thread = _OneBlasThread()
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
@@ -20,8 +51,7 @@ def one_blas_thread() -> AbstractContextManager[object]:
     -------
     context manager
     """
-    context: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
-    return context
+    return _one_blas_thread
 
 
 def one_openmp_thread() -> AbstractContextManager[object]:

@@ -162,16 +162,6 @@ class HadamardResponse(ABC):
         """Return Theta as an n x n array."""
         return np.asarray(self.rows(np.arange(len(self.beta)), K))
 
-    @abstractmethod
-    def spectrum(self, K: Gram) -> FloatArray:
-        """Return the non-zero eigenvalues of Theta with its copies counted, largest first."""
-
-    def rank(self, K: Gram) -> int:
-        """Return the numerical rank of Theta."""
-        values = self.spectrum(K)
-        limit = values.max(initial=0.0) * len(self.beta) * np.finfo(np.float64).eps
-        return int(np.count_nonzero(values > limit))
-
     def ridge(self, K: Gram) -> FloatArray:
         """Return D. With tau = 0, ``(F o K) beta = (K + diag(D)) beta``: a local ridge."""
         support = self.support
@@ -261,7 +251,14 @@ class HadamardFamily(ABC):
 
     def respond(self, beta: FloatArray) -> HadamardResponse:
         """Return the response to the dual solution of the only task, of shape (1, n)."""
+        if len(beta) != 1:
+            raise ValueError(f"expected one task for an entrywise factor, got {len(beta)}")
         return self.respond_to(beta[0])
+
+    @property
+    def initial(self) -> FloatArray:
+        """The factor without adaptation as an n x n array."""
+        return np.full((self.source.n, self.source.n), self.neutral)
 
     def neutral_decision(self, response: HadamardResponse) -> FloatArray:
         """Return the decision values with the factor without adaptation, ``neutral K beta``."""

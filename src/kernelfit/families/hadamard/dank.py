@@ -34,7 +34,6 @@ from kernelfit.families.hadamard.base import (
     Indices,
     quartic_parts,
 )
-from kernelfit.kernels.gram import Gram
 
 # Beyond this order, some leading eigenvectors are sought by Lanczos iterations before all of them.
 # An eigenvalue may be missed that exceeds the threshold by the slack, relative to it.
@@ -64,13 +63,6 @@ class GammaResponse(HadamardResponse):
     def diagonal(self, K_diagonal: FloatArray) -> FloatArray:
         """Return the diagonal of F."""
         return np.asarray(1.0 + self.rate * self.coef**2 * K_diagonal)
-
-    def spectrum(self, K: Gram) -> FloatArray:
-        """Return the non-zero eigenvalues of F with its copies counted, largest first."""
-        support = self.support
-        B, _ = _reflected(K.block(support, exact=True), self.beta, self.weight, self.rate)
-        B[0, 0] += self.weight.sum()
-        return np.asarray(np.linalg.eigvalsh(B)[::-1][: len(self.beta)], dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,10 +153,6 @@ class LowRankResponse(HadamardResponse):
         out *= self.rate
         out /= np.outer(root, root)
         return np.asarray(out + self.matrix(K) * K)
-
-    def spectrum(self, K: Gram) -> FloatArray:
-        """Return the non-zero eigenvalues of F with its copies counted, largest first."""
-        return self.eigenvalues
 
 
 @dataclass(frozen=True, eq=False)

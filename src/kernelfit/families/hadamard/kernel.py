@@ -99,20 +99,18 @@ class BlockKernel:
     Parameters
     ----------
     base : callable
+        The kernel within a block.
+    root : callable
+        The initial kernel: `base` itself, or what that multiplies.
     centres : ndarray of shape (n_blocks, d)
     points : ndarray of shape (n, d)
         The training points.
     """
 
     base: Any
+    root: Kernel
     centres: FloatArray = field(repr=False)
     points: Any = field(repr=False)
-
-    @property
-    def root(self) -> Kernel:
-        """The initial kernel."""
-        root: Kernel = getattr(self.base, "root", self.base)
-        return root
 
     def block(self, X: Any) -> Indices:
         """Return the block of every point."""

@@ -27,7 +27,6 @@ from kernelfit.families.hadamard.base import (
     quartic_parts,
     whole,
 )
-from kernelfit.kernels.gram import Gram
 
 _ADMM_ROUNDS = 15
 _ADMM_TOL = 1e-4
@@ -85,23 +84,6 @@ class PairwiseResponse(HadamardResponse):
         out *= self.rate
         out /= np.outer(root, root)
         return np.asarray(out + self.matrix(K) * K)
-
-    def spectrum(self, K: Gram) -> FloatArray:
-        """Return the non-zero eigenvalues of G with its copies counted, largest first.
-
-        Those of P Gamma~ P are found on the support, where ``P Gamma~ P = P V V' P`` has the
-        eigenvalues of ``V'P V`` for a square root V of Gamma~.
-        """
-        support = self.support
-        root = np.sqrt(self.weight[support])
-        scaled = self.beta[support] / root
-        gamma = self.rate * scaled[:, None] * K.block(support, exact=True) * scaled
-        values, vectors = np.linalg.eigh(gamma)
-        V = vectors * np.sqrt(np.maximum(values, 0.0))
-        Va = V.T @ root
-        total = self.weight.sum()
-        inner = np.linalg.eigvalsh(V.T @ V - np.outer(Va, Va) / total)
-        return np.append(total, inner[inner > 0.0][::-1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -134,7 +134,8 @@ class PositiveMatrixFamily(SpectralFamily):
         What scaled the points; `kernel` needs it.
     cache_bytes : float, default=infinity
         Up to this size the Gram matrix is held in memory; otherwise rows are computed on demand.
-        Volumes of the basis are held besides where both fit.
+        Volumes of the basis, and the matrix with which training begins, are held besides where they
+        fit.
     """
 
     def __init__(
@@ -149,6 +150,13 @@ class PositiveMatrixFamily(SpectralFamily):
         self._cache_bytes, self._local = cache_bytes, threading.local()
         matrices = cache_bytes / (8.0 * max(len(X), 1) ** 2)
         self._in_memory, self._keeps_volumes = matrices >= 1.0, matrices >= 2.0
+        self._keeps_identity = matrices >= 3.0
+        self._identity: tuple[float, DenseGram] | None = None
+
+    @cached_property
+    def _points(self) -> Any:
+        """The points with what all factors and responses need of them."""
+        return self.basis.points(self.X)
 
     @cached_property
     def volumes(self) -> Array | None:
@@ -177,13 +185,15 @@ class PositiveMatrixFamily(SpectralFamily):
 
     def functions(self, U: Array | float) -> Any:
         """Return the functions of a factor at the points, from which the basis fills rows."""
-        return self.basis.functions(self.X, float(np.sqrt(self.scale)) * U)
+        return self.basis.functions(self._points, float(np.sqrt(self.scale)) * U)
 
     def gram(self, theta: Array | float, update: Array | None = None, few: bool = False) -> Gram:
         """Return K_P for a factor, plus L L' for an update L; by rows if few will be needed.
 
         A matrix in memory is overwritten by the next one.
         """
+        if isinstance(theta, float) and self._keeps_identity and update is None and not few:
+            return self._scaled_identity(theta)
         functions, m = self.functions(theta), len(self.X)
         if self.volumes is not None:
             source = VolumeGram(functions, self.volumes, update)
@@ -196,6 +206,22 @@ class PositiveMatrixFamily(SpectralFamily):
         if self._in_memory:
             return DenseGram(symmetric_gram(self.basis, functions, self._buffer, update))
         return self._rows(functions, update)
+
+    def _scaled_identity(self, theta: float) -> DenseGram:
+        """Return the Gram matrix of a multiple of the identity, with which every training begins.
+
+        It does not depend on the costs, so along a path it is computed once.
+        """
+        known = self._identity
+        if known is None or known[0] != theta:
+            functions = self.functions(theta)
+            buffer = np.empty((len(self.X), len(self.X)))
+            if self.volumes is not None:
+                matrix = VolumeGram(functions, self.volumes, None).fill(buffer)
+            else:
+                matrix = symmetric_gram(self.basis, functions, buffer)
+            known = self._identity = theta, DenseGram(matrix)
+        return known[1]
 
     def _rows(self, functions: Any, L: Array | None) -> RowGram:
         basis = self.basis
@@ -222,13 +248,14 @@ class PositiveMatrixFamily(SpectralFamily):
 
     def respond_to(self, beta: Array) -> Response:
         """Return how the decision values depend on P, for the dual solution beta of one task."""
+        points: Any = self._points
         support = np.flatnonzero(beta)
         scaled = self.scale * beta[support]
         if self.volumes is None or not isinstance(self.basis, TessellatedBasis):
-            return self.basis.response(self.X, self.X[support], scaled)
+            return self.basis.response(points, points.take(support), scaled)
         if 2 * len(support) > len(beta):  # zeros cost less than a copy of the others
-            return self.basis.response(self.X, self.X, self.scale * beta, self.volumes)
-        return self.basis.response(self.X, self.X[support], scaled, self.volumes[support])
+            return self.basis.response(points, points, self.scale * beta, self.volumes)
+        return self.basis.response(points, points.take(support), scaled, self.volumes[support])
 
     def kernel(self, theta: Array) -> PositiveMatrixKernel:
         """Return the kernel of a factor on raw data."""

@@ -37,7 +37,7 @@ class FeatureMap(Protocol):
     The trigonometric kernels of one period on the unit interval:
 
     >>> import numpy as np
-    >>> from kernelfit.families.features import FeatureBasis
+    >>> from kernelfit.families.psd.features import FeatureBasis
     >>> class Trigonometric:
     ...     def size(self, n_features):
     ...         return 1 + 2 * n_features
@@ -98,6 +98,17 @@ class FeatureFunctions:
 
 
 @dataclass(frozen=True)
+class FeaturePoints:
+    """The features Z of some points, of shape (m, n_P)."""
+
+    Z: Array
+
+    def take(self, rows: IntArray) -> "FeaturePoints":
+        """Return some of the points."""
+        return FeaturePoints(self.Z[rows])
+
+
+@dataclass(frozen=True)
 class FeatureBasis:
     """The kernels of a finite feature map.
 
@@ -118,13 +129,17 @@ class FeatureBasis:
         """The order n_P of the matrix P."""
         return self.feature_map.size(self.n)
 
-    def functions(self, X: Array, U: Array | float) -> FeatureFunctions:
+    def points(self, X: "Array | FeaturePoints") -> "FeaturePoints":
+        """Return points with their features, computed once."""
+        return X if isinstance(X, FeaturePoints) else FeaturePoints(self._features(X))
+
+    def functions(self, X: "Array | FeaturePoints", U: Array | float) -> FeatureFunctions:
         """Return the functions of a factor at some points.
 
         The factor has the shape (n_P, r), or is a number and stands for that multiple of the
         identity.
         """
-        Z = self._features(X)
+        Z = self.points(X).Z
         if isinstance(U, float):
             return FeatureFunctions(U * Z)
         return FeatureFunctions(ordered_product(Z, np.ascontiguousarray(U)))
@@ -149,9 +164,11 @@ class FeatureBasis:
         """Return k(x, x) for P = I."""
         return np.asarray((self._features(X) ** 2).sum(axis=1))
 
-    def response(self, rows: Array, X: Array, beta: Array) -> "FeatureResponse":
+    def response(
+        self, rows: "Array | FeaturePoints", X: "Array | FeaturePoints", beta: Array
+    ) -> "FeatureResponse":
         """Return how the decision values at the rows depend on P, for the dual solution beta."""
-        return FeatureResponse(self._features(rows), beta @ self._features(X))
+        return FeatureResponse(self.points(rows).Z, beta @ self.points(X).Z)
 
     def memory(self, m: int) -> int:
         """Return about how many bytes training on m points needs besides K and P."""

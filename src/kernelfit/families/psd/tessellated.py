@@ -104,6 +104,32 @@ class BoxFunctions:
 
 
 @dataclass(frozen=True)
+class BoxPoints:
+    """Points with what all factors and responses need of them.
+
+    Attributes
+    ----------
+    X : ndarray of shape (m, n)
+        The points, in the box.
+    tails : ndarray of shape (m, n)
+        What is left of the box above them in each coordinate.
+    Z : ndarray of shape (m, n_x)
+        Their monomials.
+    moments : ndarray of shape (m, n_moments)
+        On the boxes above them.
+    """
+
+    X: Array
+    tails: Array
+    Z: Array
+    moments: Array
+
+    def take(self, rows: IntArray) -> "BoxPoints":
+        """Return some of the points."""
+        return BoxPoints(self.X[rows], self.tails[rows], self.Z[rows], self.moments[rows])
+
+
+@dataclass(frozen=True)
 class TessellatedBasis:
     """The tessellated basis on the unit cube.
 
@@ -190,12 +216,19 @@ class TessellatedBasis:
         """Return the points of the box closest to those given."""
         return np.ascontiguousarray(np.clip(X, -self.delta, self.upper))
 
-    def functions(self, X: Array, U: Array | float) -> BoxFunctions:
+    def points(self, X: Array | BoxPoints) -> BoxPoints:
+        """Return points with what functions and responses need of them, computed once."""
+        if isinstance(X, BoxPoints):
+            return X
+        X = self.clip(X)
+        return BoxPoints(X, self._tails(X), monomials(X, self._x_powers), self._point_moments(X))
+
+    def functions(self, X: Array | BoxPoints, U: Array | float) -> BoxFunctions:
         """Return the functions of a factor at some points.
 
         Parameters
         ----------
-        X : ndarray of shape (m, n)
+        X : ndarray of shape (m, n) or BoxPoints
         U : ndarray of shape (n_P, r) or float
             A number is that multiple of the identity.
 
@@ -203,19 +236,20 @@ class TessellatedBasis:
         -------
         BoxFunctions
         """
-        X = self.clip(X)
+        points = self.points(X)
         U = U * np.eye(self.size) if isinstance(U, float) else U
-        m, r, n_z = len(X), U.shape[1], len(self._z_powers)
+        m, r, n_z = len(points.X), U.shape[1], len(self._z_powers)
         q = len(self._monomials)
         delta, gamma = self._monomials.T
         # As polynomials in z, f and g have n_z coefficients that are polynomials in x.
         coefficients = np.zeros((2, len(self._x_powers), r, n_z))
         coefficients[0, delta, :, gamma] = U[q:]
         coefficients[1, delta, :, gamma] = U[:q] - U[q:]
-        Z = monomials(X, self._x_powers)
-        F, G = (ordered_product(Z, c.reshape(len(c), -1)).reshape(m, r, n_z) for c in coefficients)
-
-        above, everywhere = self._point_moments(X), self._box_moments
+        F, G = (
+            ordered_product(points.Z, c.reshape(len(c), -1)).reshape(m, r, n_z)
+            for c in coefficients
+        )
+        above, everywhere = points.moments, self._box_moments
         table = self._moments[2]
         H = np.zeros((m, r, n_z))
         for k in range(n_z):
@@ -231,13 +265,13 @@ class TessellatedBasis:
                 i, j = np.repeat(np.arange(n), self._z_powers[k])
                 Q[:, i, j] = Q[:, j, i] = coefficients[1, 0, :, k] * (1.0 if i == j else 0.5)
         return BoxFunctions(
-            X=X,
-            tails=self._tails(X),
+            X=points.X,
+            tails=points.tails,
             g=np.ascontiguousarray(G[:, :, 0]),
             slope=np.ascontiguousarray(slope),
             Q=Q,
-            H=H.reshape(m, -1),
-            F=F.reshape(m, -1),
+            H=H.reshape(m, r * n_z),
+            F=F.reshape(m, r * n_z),
         )
 
     def fill(self, rows: BoxFunctions, columns: BoxFunctions, start: int, out: Array) -> None:
@@ -300,14 +334,18 @@ class TessellatedBasis:
         return V
 
     def response(
-        self, rows: Array, X: Array, beta: Array, volumes: Array | None = None
+        self,
+        rows: Array | BoxPoints,
+        X: Array | BoxPoints,
+        beta: Array,
+        volumes: Array | None = None,
     ) -> "BoxResponse":
         """Return how the decision values at the rows depend on P, for the dual solution beta.
 
         Parameters
         ----------
-        rows : ndarray of shape (m, n)
-        X : ndarray of shape (s, n)
+        rows : ndarray of shape (m, n) or BoxPoints
+        X : ndarray of shape (s, n) or BoxPoints
         beta : ndarray of shape (s,)
         volumes : ndarray of shape (s, m), default=None
             V between X and the rows, for monomials without z; computed when None.
@@ -316,25 +354,24 @@ class TessellatedBasis:
         -------
         BoxResponse
         """
-        rows, X = self.clip(rows), self.clip(X)
-        B = beta[:, None] * monomials(X, self._x_powers)
+        rows, X = self.points(rows), self.points(X)
+        B = beta[:, None] * X.Z
         both = self._sums(rows, X, B) if volumes is None else (B.T @ volumes).T
         return BoxResponse(
             basis=self,
-            Z=monomials(rows, self._x_powers),
+            Z=rows.Z,
             both=both,
-            first=self._point_moments(rows),
-            second=B.T @ self._point_moments(X),
+            first=rows.moments,
+            second=B.T @ X.moments,
             total=B.sum(axis=0),
         )
 
-    def _sums(self, rows: Array, X: Array, B: Array) -> Array:
+    def _sums(self, rows: BoxPoints, X: BoxPoints, B: Array) -> Array:
         """Return the sums over the second points of B times moments above both points."""
         groups, _ = self._pair_moments
         steps = self._moments[0]
-        tails = self._tails(rows)
-        XT, tailsT = np.ascontiguousarray(X.T), np.ascontiguousarray(self._tails(X).T)
-        m, s, n_moments = len(rows), len(X), len(steps)
+        XT, tailsT = np.ascontiguousarray(X.X.T), np.ascontiguousarray(X.tails.T)
+        m, s, n_moments = len(rows.X), len(X.X), len(steps)
         both = np.empty((m, sum(needed * len(members) for needed, members in groups)))
         size = min(m, max(1, _MOMENT_BYTES // (8 * max(1, s) * n_moments)))
         room = np.empty(n_moments * size * s)
@@ -342,7 +379,7 @@ class TessellatedBasis:
             part = slice(first, min(first + size, m))
             shape = (n_moments, part.stop - first, s)
             T = room[: n_moments * shape[1] * s].reshape(shape)
-            moment_rows(rows[part], tails[part], XT, tailsT, steps, self.upper, T)
+            moment_rows(rows.X[part], rows.tails[part], XT, tailsT, steps, self.upper, T)
             start = 0
             for needed, members in groups:
                 product = np.moveaxis(T[:needed] @ B[:, members], 0, 1)

@@ -185,7 +185,7 @@ class _QuarticState(DualState):
         """Improve a block until its violation is down to the target."""
         part: Any = slice(None) if index is None else index
         target *= _DEEPER if index is not None else 1.0
-        task = self.task.take(part)
+        task = self.task if index is None else self.task.take(index)
         beta, v, s = self.beta[part].copy(), self.v[part].copy(), self.s[part].copy()
 
         def newton(n_free: int, alternation: int) -> None:

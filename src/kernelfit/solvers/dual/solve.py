@@ -155,7 +155,8 @@ class _QuadraticState(DualState):
     def solve_block(self, K: npt.NDArray[Any], index: Any, target: float, polish: bool) -> bool:
         """Improve a block until its violation is down to the target."""
         part: Any = slice(None) if index is None else index
-        task, diagonal = self.task.take(part), self.diagonal[part]
+        task = self.task if index is None else self.task.take(index)
+        diagonal = self.diagonal[part]
         beta, g = self.beta[part].copy(), self.g[part].copy()
 
         def newton(n_free: int, alternation: int) -> None:

@@ -20,19 +20,26 @@ from typing import Any
 import numpy as np
 
 from kernelfit.solvers.saddle.line_search import falling_root, follow
-from kernelfit.solvers.saddle.problem import Array, Pair, Progress, SaddleProblem, SaddleSolver
+from kernelfit.solvers.saddle.problem import (
+    Array,
+    Pair,
+    Progress,
+    SaddleProblem,
+    SaddleSolver,
+    first_machines,
+)
 
 _MACHINE_TOL = 1e-10
 
 
 def _alternate(
     problem: SaddleProblem,
-    start: tuple[Array, Any],
+    start: tuple[Array, Any] | None,
     advance: Callable[[Any, Pair], tuple[Any, Array]],
 ) -> Iterator[Pair]:
     """Yield the responses to the machines' solutions; `advance` gives the next theta and beta."""
     family: Any = problem.family
-    beta, theta = start
+    beta, theta = first_machines(problem, start, _MACHINE_TOL)
     while True:
         response = family.respond(beta)
         pair = Pair(beta, response.theta, response)
@@ -41,7 +48,7 @@ def _alternate(
 
 
 def damped_steps(
-    problem: SaddleProblem, progress: Progress, start: tuple[Array, Any]
+    problem: SaddleProblem, progress: Progress, start: tuple[Array, Any] | None
 ) -> Iterator[Pair]:
     """Yield the pairs of damped alternation.
 
@@ -49,7 +56,7 @@ def damped_steps(
     ----------
     problem : SaddleProblem
     progress : Progress
-    start : (beta, theta)
+    start : (beta, theta) or None
         Theta is an array, and beta the machines' solution for its kernel.
 
     Yields
@@ -80,7 +87,7 @@ def damped_steps(
 
 
 def plain_steps(
-    problem: SaddleProblem, progress: Progress, start: tuple[Array, Any]
+    problem: SaddleProblem, progress: Progress, start: tuple[Array, Any] | None
 ) -> Iterator[Pair]:
     """Yield the pairs of plain alternation, theta in closed form.
 
@@ -103,7 +110,7 @@ def plain_steps(
 
 
 def admm_steps(
-    problem: SaddleProblem, progress: Progress, start: tuple[Array, Any]
+    problem: SaddleProblem, progress: Progress, start: tuple[Array, Any] | None
 ) -> Iterator[Pair]:
     """Yield the pairs of plain alternation, theta by ADMM.
 
@@ -125,6 +132,6 @@ def admm_steps(
     return _alternate(problem, start, advance)
 
 
-DAMPED = SaddleSolver("damped", damped_steps, needs=("dense", "penalty_slope"))
-ALTERNATING = SaddleSolver("alternating", plain_steps, needs=("dense",))
-ADMM = SaddleSolver("admm", admm_steps, needs=("admm",))
+DAMPED = SaddleSolver("damped", damped_steps, needs=("initial", "dense", "penalty_slope"))
+ALTERNATING = SaddleSolver("alternating", plain_steps, needs=("initial", "dense"))
+ADMM = SaddleSolver("admm", admm_steps, needs=("initial", "admm"))

@@ -27,10 +27,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from kernelfit.linalg.symmetric import SymmetricMatrix, project_simplex, spectral_factor
 from kernelfit.solvers.result import FloatArray
+from kernelfit.solvers.saddle.line_search import falling_root, follow
 from kernelfit.solvers.saddle.problem import (
     Array,
     Pair,
@@ -109,12 +109,6 @@ class _Proximal:
         _, Q, s = self._cut(G)
         return s, Q
 
-    def value(self, G: Array) -> float:
-        """Return psi(G)."""
-        s, Q = self.maximiser(G)
-        S = (Q * s) @ Q.T
-        return float(0.5 * np.sum(G * S) - 0.5 * self.rho * np.sum((S - self.centre) ** 2))
-
     def step(
         self, problem: SaddleProblem, beta: Array, response: Any, V: Array, tol: float
     ) -> FloatArray:
@@ -142,15 +136,19 @@ def _line_search(
 ) -> float:
     """Maximise the proximal dual on the segment, where D is quadratic in the position t."""
     first, middle, last = ends
+    move = direction - beta
 
-    def loss(t: float) -> float:
+    def slope(t: float) -> float:
         G = (1.0 - t) ** 2 * first + 2.0 * t * (1.0 - t) * middle + t**2 * last
-        return model.value(G) - problem.kappa((1.0 - t) * beta + t * direction)
+        change = -2.0 * (1.0 - t) * first + (2.0 - 4.0 * t) * middle + 2.0 * t * last
+        values, vectors = model.maximiser(G)
+        energy = 0.5 * float(np.sum(((vectors * values) @ vectors.T) * change))
+        here = beta + t * move
+        pairs = zip(problem.tasks, here, move, strict=True)
+        return sum(task.kappa_slope(b, m) for task, b, m in pairs) - energy
 
-    if loss(1.0) <= loss(_FULL_STEP):  # the loss is convex: its minimum is beyond _FULL_STEP
-        return 1.0
-    found = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4})
-    return float(found.x)
+    rate = slope(0.0)
+    return follow(falling_root(rate), slope) if rate > 0.0 else 0.0
 
 
 def _grow(V: Array, centre: Array, D: SymmetricMatrix, allowed: float) -> tuple[Array, Array]:

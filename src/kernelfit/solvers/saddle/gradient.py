@@ -35,7 +35,7 @@ def gradient_steps(
     Parameters
     ----------
     problem : SaddleProblem
-        Of one task.
+        Of one task, without ridge.
     progress : Progress
     start : object
         Not used: the papers' methods start from zero.
@@ -47,6 +47,8 @@ def gradient_steps(
     """
     family: Any = problem.family
     (task,) = problem.tasks
+    if task.ridge is not None:
+        raise ValueError(f"expected a task without ridge for solver {scheme!r}")
     lifted = _Lifted(task)
     step = 1.0 / family.lipschitz(task, projected=scheme == "projected_gradient")
     if lifted.regression:

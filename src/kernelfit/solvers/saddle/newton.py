@@ -26,6 +26,7 @@ from kernelfit.solvers.saddle.problem import (
     SaddleProblem,
     SaddleSolver,
     assess,
+    first_machines,
 )
 from kernelfit.tasks.task import Task
 
@@ -43,7 +44,7 @@ _SLOW = 0.4
 
 
 def newton_steps(
-    problem: SaddleProblem, progress: Progress, start: tuple[FloatArray, Any]
+    problem: SaddleProblem, progress: Progress, start: tuple[FloatArray, Any] | None
 ) -> Iterator[Pair]:
     """Yield the pair of the start and those of the Newton steps from it.
 
@@ -52,7 +53,7 @@ def newton_steps(
     problem : SaddleProblem
         Of one task.
     progress : Progress
-    start : (beta, theta)
+    start : (beta, theta) or None
         A feasible beta, such as the solution of the machine with the initial kernel; the theta is
         not used.
 
@@ -64,7 +65,8 @@ def newton_steps(
     family: Any = problem.family
     (task,) = problem.tasks
     metric = family.metric
-    yield _pair(family, start[0][0])
+    (beta,), _ = first_machines(problem, start, progress.machine_tol)
+    yield _pair(family, beta)
     here = progress.latest
     previous, tight, damping, space = np.inf, False, 0.0, None
     while True:
@@ -126,13 +128,8 @@ def _line_search(
         elif t > 0.0:
             current = _pair(family, start.beta[0] + t * direction)
         beta = current.beta[0]
-        rate = float((task.p - current.response.decision(current.theta)[0]) @ direction)
-        if task.ridge is not None:
-            rate -= float((task.ridge * beta) @ direction)
-        if task.epsilon > 0.0:
-            sign = np.where(beta != 0.0, np.sign(beta), np.sign(direction))
-            rate -= task.epsilon * float(sign @ direction)
-        return rate
+        decision = current.response.decision(current.theta)[0]
+        return task.kappa_slope(beta, direction) - float(decision @ direction)
 
     rate = slope(0.0)
     if rate <= 0.0:
@@ -141,4 +138,4 @@ def _line_search(
     return rate, length, current
 
 
-NEWTON = SaddleSolver("newton", newton_steps, needs=("curvature", "metric"))
+NEWTON = SaddleSolver("newton", newton_steps, needs=("initial", "curvature", "metric", "source"))

@@ -22,6 +22,7 @@ stop. Symbols: ``beta`` has the shape (n_tasks, m).
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from inspect import getattr_static
 from typing import Any, Protocol
 
 import numpy as np
@@ -204,6 +205,30 @@ def first_pair(
     return Pair(beta, choose(response), response)
 
 
+def first_machines(
+    problem: SaddleProblem, start: tuple[Array, Any] | None, tol: float
+) -> tuple[Array, Any]:
+    """Return the start, or without one the family's ``initial`` theta and its machines.
+
+    Parameters
+    ----------
+    problem : SaddleProblem
+    start : (beta, theta) or None
+    tol : float
+        Relative gap of the machines.
+
+    Returns
+    -------
+    beta : ndarray of shape (n_tasks, m)
+    theta : object
+    """
+    if start is not None:
+        return start
+    family: Any = problem.family
+    theta = family.initial
+    return problem.train(theta, None, tol), theta
+
+
 def assess(problem: SaddleProblem, pair: Pair) -> Assessment:
     """Return the certificate of a pair; see the module's head.
 
@@ -373,7 +398,7 @@ class Progress:
     @property
     def model_tol(self) -> float:
         """The relative gap that the solution of a local model should have."""
-        return min(1e-4, max(0.01 * self.relative_gap, 1e-11))
+        return min(1e-3, max(0.01 * self.relative_gap, 1e-11))
 
     def result(self, status: Status, ending: Ending) -> SaddleResult:
         """Return the outcome."""
@@ -414,7 +439,9 @@ class SaddleSolver:
 
     def check(self, family: Any) -> None:
         """Raise ValueError where the family lacks what the solver needs."""
-        missing = [name for name in self.needs if not hasattr(family, name)]
+        # Statically: an attribute may be dear to compute.
+        nothing = object()
+        missing = [n for n in self.needs if getattr_static(family, n, nothing) is nothing]
         if missing:
             raise ValueError(
                 f"expected a family with {' and '.join(missing)} for solver {self.name!r}, "

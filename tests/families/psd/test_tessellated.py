@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelfit.families.positive_matrix import (
+from kernelfit.families.psd.family import (
     PositiveMatrixFamily,
     PositiveMatrixKernel,
     UnitScaling,
     mean_one_scale,
+    symmetric_gram,
 )
-from kernelfit.families.tessellated import TessellatedBasis
-from kernelfit.families.volume_gram import VolumeGram
+from kernelfit.families.psd.tessellated import TessellatedBasis
+from kernelfit.families.psd.volume_gram import VolumeGram
 from tests.reference.tessellated import product_table
 
 CASES = [("x", d, n) for d in (0, 1, 2, 3) for n in (1, 2)]
@@ -26,6 +27,15 @@ def points(n, m=5, seed=0):
     return X
 
 
+def without_volumes(basis, X, scale):
+    """Return a family whose memory holds a Gram matrix, but no volumes besides."""
+    return PositiveMatrixFamily(basis, X, scale, cache_bytes=12.0 * len(X) ** 2)
+
+
+def response_matrix(family, beta):
+    return family.respond_to(beta).form(beta).entries
+
+
 def random_factor(basis, rank=3, seed=1):
     return np.random.default_rng(seed).standard_normal((basis.size, rank))
 
@@ -36,10 +46,11 @@ def test_kernel_is_the_integral_of_the_definition(variables, degree, n):
     G = product_table(X, degree, variables, delta)
     basis = TessellatedBasis(n, degree, delta, variables)
     assert basis.size == G.shape[-1]
-    family = PositiveMatrixFamily(basis, X, 1.7)
     U = random_factor(basis)
     expected = 1.7 * np.einsum("ijab,ab->ij", G, U @ U.T)
-    assert_allclose(family.gram(U), expected, rtol=0, atol=1e-13 * abs(expected).max())
+    for family in (PositiveMatrixFamily(basis, X, 1.7), without_volumes(basis, X, 1.7)):
+        K = family.gram(U).whole
+        assert_allclose(K, expected, rtol=0, atol=1e-13 * abs(expected).max())
     assert_allclose(basis.identity_diagonal(X), np.einsum("iiaa->i", G), rtol=1e-13)
 
 
@@ -54,10 +65,10 @@ def test_responses_are_the_integrals_of_the_definition(variables, degree, n):
     beta[2] = 0.0
     D = 1.7 * np.einsum("i,j,ijab->ab", beta, beta, G)
     scale = abs(D).max()
-    assert_allclose(family.response_matrix(beta), D, rtol=0, atol=1e-12 * scale)
+    assert_allclose(response_matrix(family, beta), D, rtol=0, atol=1e-12 * scale)
     W = 1.7 * np.einsum("j,ijab->iab", beta, G)
     W = 0.5 * (W + W.transpose(0, 2, 1))
-    response = family.response(beta)
+    response = family.respond_to(beta)
     expected = np.einsum("i,iab->ab", weight, W)
     assert_allclose(response.form(weight).entries, expected, rtol=0, atol=1e-12 * scale)
     left, right = rng.standard_normal((basis.size, 2)), rng.standard_normal((basis.size, 3))
@@ -67,8 +78,8 @@ def test_responses_are_the_integrals_of_the_definition(variables, degree, n):
     for U, P in ((left, left @ left.T), (1.5, 2.25 * np.eye(basis.size))):
         expected = np.einsum("iab,ab->i", W, P)
         assert_allclose(response.decision(U), expected, rtol=0, atol=1e-12 * abs(expected).max())
-    mixed = response.mix(family.response(weight), 0.3)
-    expected = family.response(0.7 * beta + 0.3 * weight).form(beta).entries
+    mixed = response.mix(family.respond_to(weight), 0.3)
+    expected = family.respond_to(0.7 * beta + 0.3 * weight).form(beta).entries
     assert_allclose(mixed.form(beta).entries, expected, rtol=0, atol=1e-12 * scale)
 
 
@@ -77,11 +88,11 @@ def test_kept_volumes_change_nothing(variables, degree):
     rng = np.random.default_rng(4)
     X, L = points(3, m=300), rng.standard_normal((300, 2))
     basis = TessellatedBasis(3, degree, 0.3, variables)
-    plain, fast = (PositiveMatrixFamily(basis, X, 1.7) for _ in range(2))
-    fast.keep_volumes()
+    plain, fast = without_volumes(basis, X, 1.7), PositiveMatrixFamily(basis, X, 1.7)
+    assert plain.volumes is None
     assert_array_equal(fast.volumes, fast.volumes.T)
     U = random_factor(basis)
-    K = plain.gram(U) + L @ L.T
+    K = plain.gram(U).whole + L @ L.T
     gram = VolumeGram(fast.functions(U), fast.volumes, L)
     tight = {"rtol": 0, "atol": 1e-13 * abs(K).max()}
     idx = rng.permutation(300)[:70]
@@ -89,17 +100,16 @@ def test_kept_volumes_change_nothing(variables, degree):
     assert_allclose(gram.rows(idx), K[idx], **tight)
     assert_allclose(gram.block(idx), K[np.ix_(idx, idx)], **tight)
     assert_allclose(gram.diagonal, np.diagonal(K), **tight)
+    assert_allclose(fast.gram(U, L).whole, K, **tight)
+    assert_allclose(plain.gram(U, L).whole, K, **tight)
     for count in (20, 200):
         beta = np.zeros(300)
         beta[rng.permutation(300)[:count]] = rng.standard_normal(count)
         for name in ("Z", "both", "first", "second", "total"):
-            expected = getattr(plain.response(beta), name)
-            found = getattr(fast.response(beta), name)
+            expected = getattr(plain.respond_to(beta), name)
+            found = getattr(fast.respond_to(beta), name)
             assert_allclose(found, expected, rtol=0, atol=1e-13 * abs(expected).max())
-        rows = np.flatnonzero(beta)
-        assert_allclose(fast.response(beta, rows).both, plain.response(beta, rows).both, atol=1e-11)
     other = PositiveMatrixFamily(TessellatedBasis(3, 1, 0.3, "xz"), X, 1.0)
-    other.keep_volumes()
     assert other.volumes is None
 
 
@@ -116,9 +126,16 @@ def test_all_evaluations_agree_bit_for_bit(variables, degree):
     assert_array_equal(kernel(X, X), K)
     assert_array_equal(kernel(X[17:30], X[100:]), K[17:30, 100:])
     assert_array_equal(kernel.diag(X), np.diag(K))
-    family = PositiveMatrixFamily(basis, scaling(X), 0.8)
-    assert_array_equal(family.gram(U), K)
-    assert_array_equal(family.gram(U, np.empty(K.shape, np.float32)), K.astype(np.float32))
+    family = without_volumes(basis, scaling(X), 0.8)
+    assert_array_equal(family.gram(U).whole, K)
+    functions, single = family.functions(U), np.empty(K.shape, np.float32)
+    assert_array_equal(symmetric_gram(basis, functions, single), K.astype(np.float32))
+    rows = PositiveMatrixFamily(basis, scaling(X), 0.8, cache_bytes=1e3).gram(U)
+    idx = rng.permutation(600)[:50]
+    assert rows.whole is None
+    assert_array_equal(rows.rows(idx), K[idx])
+    assert_array_equal(rows.block(idx), K[np.ix_(idx, idx)])
+    assert_array_equal(rows.diagonal(), np.diag(K))
 
 
 @pytest.mark.parametrize("variables, degree", [("x", 1), ("x", 2), ("xz", 1), ("xz", 2)])
@@ -126,9 +143,9 @@ def test_gram_is_psd_to_rounding(variables, degree):
     X = np.random.default_rng(4).uniform(size=(80, 4))
     basis = TessellatedBasis(4, degree, 0.1, variables)
     family = PositiveMatrixFamily(basis, X, 1.0)
-    values = np.linalg.eigvalsh(family.gram(random_factor(basis, 1)))
+    values = np.linalg.eigvalsh(family.gram(random_factor(basis, 1)).whole)
     assert values[0] >= -1e-13 * values[-1]
-    values = np.linalg.eigvalsh(family.response_matrix(X[:, 0] - 0.5))
+    values = np.linalg.eigvalsh(response_matrix(family, X[:, 0] - 0.5))
     assert values[0] >= -1e-12 * values[-1]
 
 
@@ -138,11 +155,11 @@ def test_hundred_features_neither_overflow_nor_vanish(delta):
     X = rng.uniform(size=(40, 100))
     basis = TessellatedBasis(100, 1, delta, "x")
     family = PositiveMatrixFamily(basis, X, mean_one_scale(basis, X, np.ones(40)))
-    K = family.gram(np.eye(basis.size))
+    K = family.gram(np.eye(basis.size)).whole
     assert np.isfinite(K).all()
     assert_allclose(np.diag(K).mean(), 1.0, rtol=1e-12)
     beta = rng.standard_normal(40)
-    D = family.response_matrix(beta)
+    D = response_matrix(family, beta)
     assert_allclose(np.trace(D), beta @ K @ beta, rtol=1e-9)
 
 

@@ -3,17 +3,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from kernelfit.kernels.standard import RBF
-from kernelfit.learners.svm import (
-    TrainingGram,
+from kernelfit.tasks.multiclass import (
     count_problems,
     decision_values,
     decompose,
+    one_vs_one_scores,
     one_vs_one_votes,
-    solve_each,
+    problem_coef,
 )
-from kernelfit.solvers.gram import DenseGram, RowGram
-from kernelfit.solvers.svm_dual import solve_svc_dual
 
 LABELS = np.array([2, 0, 1, 1, 3, 0, 2, 3, 1, 0])
 
@@ -63,43 +60,28 @@ def test_votes_and_scores():
     assert np.all(np.abs(scores - votes) < 1 / 3)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_training_gram_evaluates_what_it_has_room_for(n_jobs):
-    X = np.random.default_rng(0).standard_normal((20, 3))
-    K, rows = RBF(0.5)(X), np.arange(0, 20, 2)
-    dense = TrainingGram(RBF(0.5), X, 8 * 20**2)
-    assert dense.dense and dense.part(slice(None)) is dense.part(slice(None))
-    on_demand = TrainingGram(RBF(0.5), X, n_jobs * 8 * 10**2, n_jobs=n_jobs)
-    assert not on_demand.dense
-    assert isinstance(on_demand.part(slice(None)), RowGram)
-    assert on_demand.part(slice(None)) is on_demand.part(slice(None))
-    assert isinstance(on_demand.part(rows), DenseGram)
-    assert isinstance(on_demand.part(np.arange(15)), RowGram)
-    for gram in (dense, on_demand):
-        np.testing.assert_allclose(gram.part(slice(None)).rows(rows), K[rows], atol=1e-6)
-        np.testing.assert_allclose(gram.part(rows).matrix, K[np.ix_(rows, rows)], atol=1e-14)
+def test_scores_are_means_of_limited_values():
+    decision = np.array([[2.0, -1.0, 1e9], [0.0, 0.0, 0.0]])  # pairs (0, 1), (0, 2), (1, 2)
+    a, b = np.tanh([2.0, 1.0])
+    expected = [[(a - b) / 2, (1.0 - a) / 2, (b - 1.0) / 2], [0.0, 0.0, 0.0]]
+    np.testing.assert_allclose(one_vs_one_scores(decision, 3), expected, rtol=1e-15, atol=0)
 
 
-def test_results_come_in_order_from_threads():
+@pytest.mark.parametrize("one_vs_one", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_coefficients_of_one_problem(n_classes, one_vs_one):
+    """What `decision_values` adds up, problem by problem, is K times these coefficients."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((len(LABELS), 2)) + LABELS[:, np.newaxis]
-    gram = TrainingGram(RBF(1.0), X, 1e6)
-    rounds = []
-    solved = [
-        list(
-            solve_each(
-                solve_svc_dual,
-                gram,
-                decompose(LABELS, 4, True),
-                np.ones(len(LABELS)),
-                n_jobs=n_jobs,
-                callback=lambda problem, *_: rounds.append(problem.index),
-                tol=1e-9,
-            )
+    labels = np.sort(LABELS[LABELS < n_classes])
+    n_problems, n_layers = count_problems(n_classes, one_vs_one)
+    coef, K = rng.standard_normal((n_layers, len(labels))), rng.standard_normal((5, len(labels)))
+    intercept, n_support = rng.standard_normal(n_problems), np.bincount(labels)
+    values = decision_values(K, coef, intercept, n_support)
+    for problem in decompose(labels, n_classes, one_vs_one):
+        one = problem_coef(coef, n_support, problem.index, n_problems)
+        expected = np.zeros(len(labels))
+        expected[problem.rows] = np.broadcast_to(coef[problem.layer, problem.rows], problem.p.shape)
+        np.testing.assert_array_equal(one, expected)
+        np.testing.assert_allclose(
+            values[:, problem.index], K @ one + intercept[problem.index], rtol=1e-12
         )
-        for n_jobs in (1, 3)
-    ]
-    assert set(rounds) == set(range(6))
-    for (problem, first), (again, second) in zip(*solved, strict=True):
-        assert problem.index == again.index
-        np.testing.assert_array_equal(first.x, second.x)

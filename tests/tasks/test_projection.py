@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelfit.solvers.projections import project_box_plane
+from kernelfit.tasks.projection import project_box_plane
 from tests.reference.projections import project_box_plane as bisected
 from tests.reference.projections import projection_kkt_violation
 from tests.reference.strategies import projection_inputs, seeds

@@ -1,4 +1,4 @@
-"""The SVM dual solver: certificates recomputed from scratch, closed forms and other solvers."""
+"""The dual solver: certificates recomputed from scratch, closed forms and other solvers."""
 
 import math
 
@@ -8,8 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC, SVR
 
-from kernelfit.solvers.projections import project_box_plane
-from kernelfit.solvers.svm_dual import solve_svc_dual, solve_svm_dual, solve_svr_dual
+from kernelfit.solvers.dual.solve import solve_dual
+from kernelfit.tasks.losses import hinge, tube
+from kernelfit.tasks.projection import project_box_plane
+from kernelfit.tasks.task import Task
 from tests.reference.checks import assert_certified, assert_same_optimum
 from tests.reference.examples import example
 from tests.reference.strategies import dual_problems, gram_matrices, seeds, weights
@@ -34,7 +36,7 @@ intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 
 def solve(problem, **options):
     """Run the solver on a reference problem."""
-    return solve_svm_dual(problem.K, **problem.terms, **options)
+    return solve_dual(problem.K, Task(**problem.task_terms), **options)
 
 
 # The references themselves: they must vanish at an optimum and only there.
@@ -125,7 +127,7 @@ def test_zero_kernel_from_any_start(fit_intercept):
     problem = DualProblem(np.zeros((2, 2)), p, -box, box, 0.1, fit_intercept)
     for seed in range(20):
         start = np.random.default_rng(seed).standard_normal(2)
-        assert_certified(problem, solve(problem, tol=1e-6, warm_start=start), 1e-6)
+        assert_certified(problem, solve(problem, tol=1e-6, start=start), 1e-6)
 
 
 @properties
@@ -157,7 +159,7 @@ def test_large_problem_stays_at_its_solution():
     """More variables than one block: the gradient at the start comes from its rows."""
     problem = example("svc", n=1300)
     cold = solve(problem, tol=1e-4)
-    warm = solve(problem, tol=1e-4, warm_start=cold.x)
+    warm = solve(problem, tol=1e-4, start=cold.x)
     assert warm.n_iter == 1 and np.allclose(warm.x, cold.x, atol=1e-12)
 
 
@@ -166,7 +168,7 @@ def test_start_whose_projection_is_rounded():
     K = np.array([[0.01580809, -0.01660957], [-0.01660957, 0.01745169]])
     problem = svr_problem(K, np.array([0.12573022, -0.13210486]), 0.1, 0.0)
     start = 1e3 * np.random.default_rng(3).standard_normal(2)
-    result = solve(problem, tol=1e-6, warm_start=start)
+    result = solve(problem, tol=1e-6, start=start)
     assert result.x.sum() == 0.0
     assert_certified(problem, result, 1e-6)
 
@@ -177,7 +179,7 @@ def test_warm_start_from_anywhere(problem, exponent, seed):
     """Any finite start, in or out of the box, ends with the same certificate and objective."""
     start = np.random.default_rng(seed).standard_normal(problem.n)
     start *= 10.0**exponent * np.max(problem.bound)
-    warm = solve(problem, tol=1e-6, warm_start=start)
+    warm = solve(problem, tol=1e-6, start=start)
     assert_certified(problem, warm, 1e-6)
     assert_same_optimum(problem, solve(problem, tol=1e-6), warm)
 
@@ -188,7 +190,7 @@ def test_warm_start_at_the_solution_stays(problem, tol):
     """A solution given back is recognised at once and not made worse."""
     cold = solve(problem, tol=tol)
     assume(cold.converged)
-    warm = solve(problem, tol=tol, warm_start=cold.x)
+    warm = solve(problem, tol=tol, start=cold.x)
     assert warm.n_iter <= 2
     assert_certified(problem, warm, tol)
     assert warm.objective >= cold.objective - rounding_error(problem, cold.x)
@@ -293,10 +295,10 @@ def test_agrees_with_scikit_learn(task, weighted, C):
     K, y, bound = problem.K, problem.p, problem.bound
     if task == "svc":
         model = SVC(kernel="precomputed", C=1.0, tol=1e-9)
-        result = solve_svc_dual(K, y, bound, tol=1e-8)
+        result = solve_dual(K, hinge(y, bound), tol=1e-8)
     else:
         model = SVR(kernel="precomputed", C=1.0, epsilon=problem.epsilon, tol=1e-9)
-        result = solve_svr_dual(K, y, bound, problem.epsilon, tol=1e-8)
+        result = solve_dual(K, tube(y, bound, problem.epsilon), tol=1e-8)
     assert_certified(problem, result, 1e-8)
     kept = np.flatnonzero(bound > 0)  # points of weight zero would shift its support indices
     model.fit(K[np.ix_(kept, kept)], y[kept], sample_weight=bound[kept])
@@ -316,15 +318,15 @@ def test_agrees_with_scikit_learn(task, weighted, C):
 
 
 @tasks
-def test_wrappers_build_the_box(task):
+def test_losses_build_the_box(task):
     """Scalar and vector C of the two tasks mean the documented box."""
     K, y = example(task).K, example(task).p
     for C in (2.0, np.linspace(0.0, 3.0, len(y))):
         if task == "svc":
             problem = svc_problem(K, y, C)
-            result = solve_svc_dual(K, y, C, tol=1e-6)
+            result = solve_dual(K, hinge(y, C), tol=1e-6)
         else:
             problem = svr_problem(K, y, C, 0.1)
-            result = solve_svr_dual(K, y, C, 0.1, tol=1e-6)
+            result = solve_dual(K, tube(y, C, 0.1), tol=1e-6)
         assert_certified(problem, result, 1e-6)
         np.testing.assert_array_equal(result.x, solve(problem, tol=1e-6).x)

@@ -7,13 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelfit.solvers.quartic_dual import solve_quartic_dual
-from kernelfit.solvers.quartic_steps import minimise_quartic
-from kernelfit.solvers.svm_dual import solve_svm_dual
+from kernelfit.solvers.dual.quartic import solve_quartic_dual
+from kernelfit.solvers.dual.quartic_steps import minimise_quartic
+from kernelfit.solvers.dual.solve import solve_dual
+from kernelfit.tasks.losses import hinge
+from kernelfit.tasks.task import Task
 from tests.reference.checks import assert_feasible
 from tests.reference.examples import example
 from tests.reference.strategies import dual_problems, seeds
 from tests.reference.svm import duality_gap, rounding_error
+
+
+def solve(problem, **options):
+    """Run the solver on a reference problem."""
+    return solve_quartic_dual(problem.K, Task(**problem.task_terms), **options)
 
 
 def value(problem, beta, weight, eta):
@@ -35,11 +42,12 @@ def learned(problem, beta, weight, eta):
 @given(dual_problems(), st.sampled_from([0.01, 1.0, 100.0]), seeds)
 def test_certificate(problem, factor, seed):
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, problem.n)
-    machine = solve_svm_dual(problem.K, **problem.terms, tol=1e-6)
+    task = Task(**problem.task_terms)
+    machine = solve_dual(problem.K, task, tol=1e-6)
     eta = factor * float(np.sum(machine.x**2 / weight)) or 1.0
-    options = {**problem.terms, "weight": weight, "tol": 1e-6}
-    cold = solve_quartic_dual(problem.K, eta=eta, **options)
-    warm = solve_quartic_dual(problem.K, eta=eta, warm_start=machine.x, **options)
+    options = {"weight": weight, "tol": 1e-6}
+    cold = solve_quartic_dual(problem.K, task, eta, **options)
+    warm = solve_quartic_dual(problem.K, task, eta, start=machine.x, **options)
     for result in (cold, warm):
         assert_feasible(problem, result.x)
         kernel = learned(problem, result.x, weight, eta)
@@ -80,23 +88,18 @@ def test_permutation_and_copies_of_weight(task):
     problem = example(task, n=30, C=5.0)
     order = np.random.default_rng(0).permutation(30)
     options = {"eta": 2.0, "tol": 1e-10, "polish": True}
-    one = solve_quartic_dual(problem.K, **problem.terms, **options)
-    other = solve_quartic_dual(
-        problem.permuted(order).K, **problem.permuted(order).terms, **options
-    )
+    one, other = (solve(each, **options) for each in (problem, problem.permuted(order)))
     assert np.allclose(one.decision[order], other.decision, atol=1e-7)
     # beta / weight, C / weight and eta scale together
     half = problem.replace(lower=problem.lower / 2, upper=problem.upper / 2, K=2 * problem.K)
-    scaled = solve_quartic_dual(half.K, **half.terms, weight=np.full(30, 0.5), **options)
-    single = solve_quartic_dual(
-        problem.K, **problem.terms, **{**options, "eta": options["eta"] / 2}
-    )
-    assert np.allclose(scaled.kernel_decision, single.kernel_decision, atol=1e-6)
+    scaled = solve(half, weight=np.full(30, 0.5), **options)
+    single = solve(problem, **{**options, "eta": options["eta"] / 2})
+    assert np.allclose(scaled.kernel_values, single.kernel_values, atol=1e-6)
 
 
 def test_max_iter_is_respected():
     problem = example("svc", n=200, C=1e4)
-    result = solve_quartic_dual(problem.K, **problem.terms, eta=1.0, tol=1e-12, max_iter=1)
+    result = solve(problem, eta=1.0, tol=1e-12, max_iter=1)
     assert result.n_iter == 1
     kernel = learned(problem, result.x, np.ones(200), 1.0)
     assert np.isclose(result.gap, duality_gap(kernel, result.x, result.intercept), rtol=1e-6)
@@ -105,5 +108,5 @@ def test_max_iter_is_respected():
 def test_indefinite_kernel_is_noticed():
     K = np.array([[1.0, 2.0], [2.0, 1.0]])
     y = np.array([1.0, -1.0])
-    result = solve_quartic_dual(K, y, np.minimum(y, 0), np.maximum(y, 0), eta=1.0)
-    assert not result.certified and np.isnan(result.gap)
+    result = solve_quartic_dual(K, hinge(y, 1.0), eta=1.0)
+    assert result.status == "stationary" and np.isnan(result.gap)

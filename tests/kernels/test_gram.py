@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from kernelfit.kernels.gram import DenseGram, RowGram, exact_decision
 from kernelfit.kernels.standard import RBF
-from kernelfit.solvers.gram import DenseGram, RowGram
 
 N = 40
 
@@ -61,18 +61,26 @@ def test_members_match_the_matrix(name, K):
     gram = GRAMS[name](K)
     assert gram.n == N
     assert gram.dtype == (np.float32 if "32" in name else np.float64)
-    tolerance = {"rtol": 1e-6 if "32" in name else 1e-13, "atol": 1e-4 if "32" in name else 1e-11}
+    tight = {"rtol": 1e-13, "atol": 1e-11}
+    tolerance = {"rtol": 1e-6, "atol": 1e-4} if "32" in name else tight
+    # What is exact goes past a cache in float32, but K itself may be in float32.
+    exact = tolerance if name == "dense32" else tight
+    assert (gram.whole is None) == name.startswith("rows")
+    if gram.whole is not None:
+        assert gram.whole.dtype == gram.dtype and gram.whole.flags.c_contiguous
+        np.testing.assert_allclose(gram.whole, K, **exact)
     assert gram.diagonal().dtype == np.float64
-    np.testing.assert_allclose(gram.diagonal(), np.diagonal(K), **tolerance)
+    np.testing.assert_allclose(gram.diagonal(), np.diagonal(K), **exact)
     rng = np.random.default_rng(1)
     for size in (0, 1, 2, 3, 4, 5, 9, N, 6):  # remainders of four, and more than there is room for
         idx = rng.permutation(N)[:size]
         rows = gram.rows(idx)
-        assert rows.dtype == gram.dtype
-        np.testing.assert_allclose(rows, K[idx], **tolerance)
-        block = gram.block(idx)
-        assert block.dtype == np.float64 and block.flags.c_contiguous
-        np.testing.assert_allclose(block, K[np.ix_(idx, idx)], **tolerance)
+        assert rows.dtype == (np.float32 if name == "dense32" else np.float64)
+        np.testing.assert_allclose(rows, K[idx], **exact)
+        for asked, limits in ((False, tolerance), (True, exact)):
+            block = gram.block(idx, exact=asked)
+            assert block.dtype == np.float64 and block.flags.c_contiguous
+            np.testing.assert_allclose(block, K[np.ix_(idx, idx)], **limits)
         coef = rng.normal(size=size)
         out = rng.normal(size=N)
         expected = out + coef @ K[idx]
@@ -80,7 +88,43 @@ def test_members_match_the_matrix(name, K):
         np.testing.assert_allclose(out, expected, **tolerance)
         beta = np.zeros(N)
         beta[idx] = coef
-        np.testing.assert_allclose(gram.exact_decision(beta), K @ beta, **tolerance)
+        np.testing.assert_allclose(exact_decision(gram, beta), K @ beta, **exact)
+
+
+@pytest.mark.parametrize("name", GRAMS)
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("columns", [(), (1,), (3,)])
+def test_products(name, power, columns, K):
+    """One vector or several, some rows or all in order, entries as they are or squared."""
+    gram = GRAMS[name](K)
+    rng = np.random.default_rng(1)
+    for idx in (np.arange(N), rng.permutation(N), rng.permutation(N)[:5], np.arange(0)):
+        coef = rng.normal(size=(len(idx), *columns))
+        expected = K[:, idx] ** power @ coef
+        product = gram.product(idx, coef, power)
+        assert product.dtype == np.float64 and product.shape == expected.shape
+        sizes = np.abs(K[:, idx]) ** power @ np.abs(coef)
+        rounding = 1e-6 if name == "dense32" else 1e-14
+        assert np.all(np.abs(product - expected) <= rounding * sizes)
+
+
+@pytest.mark.parametrize("name", GRAMS)
+@pytest.mark.parametrize("exact", [False, True])
+def test_accumulation_with_squares(name, exact, K):
+    gram = GRAMS[name](K)
+    rng = np.random.default_rng(1)
+    for size in (0, 1, 2, 5, N):
+        idx = rng.permutation(N)[:size]
+        coef, squares = rng.normal(size=(2, size))
+        out, out_squares = rng.normal(size=(2, N))
+        expected, expected_squares = out + coef @ K[idx], out_squares + squares @ K[idx] ** 2
+        gram.accumulate_squares(idx, coef, squares, out, out_squares, exact)
+        rounded = "32" in name and not (exact and name == "rows32")
+        rounding = 1e-6 if rounded else 1e-14
+        sizes = 1.0 + np.abs(coef) @ np.abs(K[idx])
+        assert np.all(np.abs(out - expected) <= rounding * sizes)
+        sizes = 1.0 + np.abs(squares) @ K[idx] ** 2
+        assert np.all(np.abs(out_squares - expected_squares) <= rounding * sizes)
 
 
 @pytest.mark.parametrize("name", GRAMS)
@@ -99,7 +143,14 @@ def test_dense_matrix_is_not_copied(K):
     for A in (K, np.asfortranarray(K), K.astype(np.float32)):
         gram = DenseGram(A)
         A[0, 1] = A[1, 0] = 77
-        assert gram.rows(np.array([0]))[0, 1] == 77
+        assert gram.rows(np.array([0]))[0, 1] == 77 and np.shares_memory(gram.whole, A)
+
+
+def test_other_types_of_numbers_become_float64():
+    K = np.array([[2, 1], [1, 3]])
+    gram = DenseGram(K)
+    assert gram.dtype == gram.whole.dtype == np.float64
+    np.testing.assert_array_equal(gram.whole, K)
 
 
 def test_accumulation_of_float32_rows_is_in_float64(K):
@@ -165,12 +216,12 @@ def test_rows_in_use_are_not_evicted(K):
 
 
 def test_many_rows_are_computed_in_chunks(K, monkeypatch):
-    monkeypatch.setattr("kernelfit.solvers.gram._MAX_TEMPORARY", 8 * N * 7)
+    monkeypatch.setattr("kernelfit.kernels.gram._MAX_TEMPORARY", 8 * N * 7)
     gram, source = row_gram(K, 12)
     idx = np.arange(20)
     np.testing.assert_array_equal(gram.rows(idx), K[idx])
     assert [len(call) for call in source.calls] == [7, 7, 6]
-    np.testing.assert_allclose(gram.exact_decision(np.ones(N)), K.sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(exact_decision(gram, np.ones(N)), K.sum(axis=0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -182,12 +233,13 @@ def test_memory_is_bounded(dtype):
         return np.broadcast_to(row, (len(idx), n))
 
     tracemalloc.start()
-    gram = RowGram(compute_rows, np.ones(n), room, dtype)
+    gram, out = RowGram(compute_rows, np.ones(n), room, dtype), np.zeros(n)
     for start in range(0, n, 10):
         gram.rows(np.arange(start, start + 10))
+        gram.accumulate(np.arange(start, start + 10), np.ones(10), out)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    batch, bookkeeping = 10 * row.nbytes, 100_000
+    batch, bookkeeping = 10 * 8 * n, 100_000  # exact rows are in float64
     assert peak <= room + 3 * batch + bookkeeping  # computed, copied and returned
 
 
@@ -196,12 +248,14 @@ def test_exact_decision_bypasses_float32(K):
     gram = RowGram(rounded, np.diagonal(K), 1e6, exact_rows=exact)
     beta = np.zeros(N)
     beta[[3, 8]] = 1.0, -1.0
-    gram.rows(np.arange(N))
+    gram.accumulate(np.arange(N), np.ones(N), np.zeros(N))
+    assert rounded.calls == [list(range(N))] and exact.calls == []
     rounded.calls.clear()
-    np.testing.assert_array_equal(gram.exact_decision(beta), K[3] - K[8])
+    np.testing.assert_array_equal(exact_decision(gram, beta), K[3] - K[8])
     assert rounded.calls == [] and exact.calls == [[3, 8]]
     idx = np.array([3, 8, 1])
     np.testing.assert_array_equal(gram.block(idx, exact=True), K[np.ix_(idx, idx)])
+    np.testing.assert_array_equal(gram.rows(idx), K[idx])
     assert rounded.calls == []
 
 
@@ -213,9 +267,28 @@ def test_from_kernel(to, dtype):
     gram = RowGram.from_kernel(RBF(0.5), to(X), 1e6, dtype)
     tolerance = 1e-6 if dtype == np.float32 else 1e-13
     idx = np.array([5, 0, 17])
-    np.testing.assert_allclose(gram.rows(idx), K[idx], atol=tolerance)
+    np.testing.assert_allclose(gram.rows(idx), K[idx], atol=1e-13)
     np.testing.assert_allclose(gram.block(idx), K[np.ix_(idx, idx)], atol=tolerance)
     np.testing.assert_allclose(gram.block(idx, exact=True), K[np.ix_(idx, idx)], atol=1e-13)
     np.testing.assert_array_equal(gram.diagonal(), np.ones(N))
     beta = np.random.default_rng(1).normal(size=N)
-    np.testing.assert_allclose(gram.exact_decision(beta), K @ beta, atol=1e-12)
+    np.testing.assert_allclose(exact_decision(gram, beta), K @ beta, atol=1e-12)
+    out = np.zeros(N)
+    gram.accumulate(np.arange(N), beta, out)
+    np.testing.assert_allclose(out, K @ beta, atol=N * tolerance)
+
+
+def test_rows_of_a_kernel_in_float64_are_computed_once():
+    """They are exact already, so that exact rows come from the cache, too."""
+    evaluated = []
+
+    def kernel(X, Y):
+        evaluated.append(len(X))
+        return np.asarray(X) @ np.asarray(Y).T
+
+    X = np.random.default_rng(0).normal(size=(N, 3))
+    gram = RowGram.from_kernel(kernel, X, 1e6, np.float64)
+    gram.rows(np.arange(N))
+    evaluated.clear()
+    np.testing.assert_allclose(exact_decision(gram, np.ones(N)), (X @ X.T).sum(axis=0), rtol=1e-12)
+    assert evaluated == []

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernelfit.learners.out_of_sample import knn_shares, reciprocal_neighbours, smooth_shares
+from kernelfit.families.hadamard.neighbours import knn_shares, reciprocal_neighbours, smooth_shares
 
 
 def distances(m=7, n=11, seed=0):

@@ -1,0 +1,319 @@
+r"""Certificates that anyone can check: bounds recomputed from what a fitted estimator shows.
+
+For every learned kernel, with the losses and duals written out in plain float64 arithmetic,
+
+    upper  =  sum over the problems of  1/2 beta'K beta + losses(K beta + b)  +  R(theta)
+    lower  =  sum over the problems of  kappa(witness)  -  E(witness)
+
+where E is the largest value of ``1/2 w'K w - R`` over the whole family of kernels: for a fixed
+kernel its own, for DANK and KNPL by one dense eigendecomposition, for TKL and GPK by the largest
+eigenvalue of D. Nothing that the solvers computed on the way is used.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from kernelfit.estimators.adaptive import AdaptiveMachine
+from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
+from kernelfit.estimators.machine import KernelMachine
+from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
+from kernelfit.estimators.standard import StandardKernelMachine
+from kernelfit.kernels.standard import kernel_from_name
+from kernelfit.learners.positive_matrix import merge_rows
+from kernelfit.tasks.multiclass import decompose, problem_coef
+from kernelfit.utils.validation import check_weights
+
+Array = NDArray[np.float64]
+
+_ROUNDOFF = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The recomputed certificate of one learned kernel.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Recomputed bounds on the optimum.
+    gap : float
+        Their difference.
+    claimed_objective, claimed_gap : float
+        What the estimator says; nan where it claims nothing.
+    violation : float
+        By how much a coefficient leaves its box, or the sum its value, relative to the largest
+        bound or to the sum of the coefficients.
+    resolution : float
+        Rounding error of the recomputed gap.
+    """
+
+    lower: float
+    upper: float
+    gap: float
+    claimed_objective: float
+    claimed_gap: float
+    violation: float
+    resolution: float
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the recomputed gap is at most the claimed one, up to rounding, and feasible."""
+        return bool(
+            self.violation <= 1e-9
+            and -self.resolution <= self.gap <= self.claimed_gap * (1.0 + 1e-6) + self.resolution
+        )
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """One problem in plain numbers."""
+
+    p: Array
+    cost: Array
+    epsilon: float
+    classify: bool
+    has_intercept: bool
+    beta: Array
+    witness: Array
+
+    def kappa(self, beta: Array) -> float:
+        return float(self.p @ beta - self.epsilon * np.abs(beta).sum())
+
+    def loss(self, decision: Array) -> Array:
+        if self.classify:
+            return np.maximum(0.0, 1.0 - self.p * decision)
+        return np.maximum(0.0, np.abs(self.p - decision) - self.epsilon)
+
+    def least_loss(self, decision: Array) -> float:
+        """Return the least sum of costs over the intercept, which is at a kink of some loss."""
+        if not self.has_intercept:
+            return float(self.cost @ self.loss(decision))
+        kinks = self.p - decision
+        if not self.classify:
+            kinks = np.concatenate([kinks - self.epsilon, kinks + self.epsilon])
+        low, high = 0, len(kinks) - 1
+        kinks = np.sort(kinks)
+
+        def value(k: int) -> float:
+            return float(self.cost @ self.loss(decision + kinks[k]))
+
+        while high - low > 2:  # a convex function of the place
+            third = (high - low) // 3
+            if value(low + third) <= value(high - third):
+                high -= third
+            else:
+                low += third
+        return min(value(k) for k in range(low, high + 1))
+
+    def violation(self, beta: Array) -> float:
+        low = np.where(self.p > 0, 0.0, -self.cost) if self.classify else -self.cost
+        high = np.where(self.p > 0, self.cost, 0.0) if self.classify else self.cost
+        outside = np.maximum(np.maximum(low - beta, beta - high), 0.0).max(initial=0.0)
+        worst = float(outside / self.cost.max())
+        if self.has_intercept:
+            worst = max(worst, abs(float(beta.sum())) / max(float(np.abs(beta).sum()), 1e-300))
+        return worst
+
+
+def audit(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    """Recompute the certificate of a fitted estimator from its public attributes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted machine of kernelfit, or a search, whose best machine is audited.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The training data, or the precomputed kernel matrix.
+    y : array-like of shape (n_samples,)
+        The labels or targets of the training.
+    sample_weight : array-like of shape (n_samples,), default=None
+        The weights of the training.
+
+    Returns
+    -------
+    Audit or list of Audit
+        One for each learned kernel, as `dual_gap_` has them.
+
+    Notes
+    -----
+    It holds dense matrices of the kernel on all rows, and takes some multiple of the cube of their
+    number for DANK and KNPL.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from kernelfit import KernelSVC
+    >>> from kernelfit.inspection import audit
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = audit(KernelSVC(C=10.0).fit(scale(X), y), scale(X), y)
+    >>> found.confirmed
+    True
+    """
+    machine = getattr(estimator, "best_estimator_", estimator)
+    if not isinstance(machine, KernelMachine):
+        raise ValueError(f"expected a kernel machine or a search for one, got {estimator!r}")
+    check_is_fitted(machine)
+    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    if X.shape != machine.shape_fit_:
+        raise ValueError(f"expected the training data of shape {machine.shape_fit_}, got {X.shape}")
+    y, weight = np.asarray(y), check_weights(sample_weight, X.shape[0])
+    rows, groups = _problems(machine, X, y, weight)
+    gaps, objectives = np.atleast_1d(machine.dual_gap_), np.atleast_1d(machine.objective_)
+    found = [
+        _audit_group(machine, X, k, rows[k], problems, float(objectives[k]), float(gaps[k]))
+        for k, problems in enumerate(groups)
+    ]
+    return found[0] if len(found) == 1 else found
+
+
+def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any], list[Any]]:
+    """Return the rows and the problems of every learned kernel."""
+    classify = is_classifier(machine)
+    targets: Any = np.asarray(y) if classify else np.asarray(y, dtype=np.float64)
+    factor = np.ones(len(y))
+    if classify:
+        targets = np.searchsorted(machine.classes_, y)
+        factor = machine.class_weight_[targets]
+    used, total = np.flatnonzero(weight), weight[weight > 0]
+    if isinstance(machine, PositiveMatrixMachine):  # equal rows are one
+        used, total = merge_rows(X, targets, weight)
+    cost = machine.C * total * factor[used]
+    n_problems = len(machine.intercept_)
+    parts: list[tuple[Any, Any]] = [(slice(None), targets[used])]
+    if classify:
+        one_vs_one = getattr(machine, "multi_class", "ovr") == "ovo"
+        n_classes = len(machine.classes_)
+        parts = [(q.rows, q.p) for q in decompose(targets[used], n_classes, one_vs_one)]
+
+    # Blocks that are kept side by side have no intercept; the mean of the targets stands for it.
+    divided = _is_divided(machine)
+    has_intercept = machine.fit_intercept and not divided
+    if divided and machine.fit_intercept and not classify:
+        parts = [(own, p - np.average(p, weights=cost)) for own, p in parts]
+
+    def spread(layers: Array, k: int) -> Array:
+        full = np.zeros(X.shape[0])
+        full[machine.support_] = problem_coef(layers, machine.n_support_, k, n_problems)
+        return full[used]
+
+    problems = [
+        _Problem(
+            p,
+            cost[own],
+            0.0 if classify else machine.epsilon,
+            classify,
+            has_intercept,
+            spread(machine.dual_coef_, k)[own],
+            spread(machine.witness_coef_, k)[own],
+        )
+        for k, (own, p) in enumerate(parts)
+    ]
+    n_kernels = np.size(machine.dual_gap_)
+    indices = np.array_split(np.arange(n_problems), n_kernels)
+    return [used[parts[group[0]][0]] for group in indices], [
+        [problems[k] for k in group] for group in indices
+    ]
+
+
+def _audit_group(
+    machine: Any,
+    X: Any,
+    k: int,
+    rows: Any,
+    problems: list[_Problem],
+    objective: float,
+    claimed: float,
+) -> Audit:
+    betas = np.stack([problem.beta for problem in problems])
+    witnesses = np.stack([problem.witness for problem in problems])
+    if isinstance(machine, AdaptiveMachine):
+        decision, penalty, energy = _adaptive(machine, X, k, rows, problems[0])
+    elif isinstance(machine, PositiveMatrixMachine):
+        kernels = machine.kernels_ if hasattr(machine, "kernels_") else [machine.kernel_]
+        kernel = kernels[k]
+        K = kernel(X[rows], X[rows])
+        decision, penalty = betas @ K, 0.0
+        energy = _largest_energy(kernel, X[rows], witnesses)
+    else:
+        K = _initial_matrix(machine, X, rows)
+        decision, penalty = betas @ K, 0.0
+        energy = 0.5 * float(np.sum(witnesses * (witnesses @ K)))
+    norms = 0.5 * float(np.sum(betas * decision))
+    losses = sum(q.least_loss(f) for q, f in zip(problems, decision, strict=True))
+    kappa = sum(q.kappa(w) for q, w in zip(problems, witnesses, strict=True))
+    scale = norms + losses + abs(kappa) + energy + penalty
+    scale += sum(
+        float(q.cost @ (np.abs(q.p) + np.abs(f))) for q, f in zip(problems, decision, strict=True)
+    )
+    upper, lower = norms + losses + penalty, kappa - energy
+    violation = max(max(q.violation(q.beta), q.violation(q.witness)) for q in problems)
+    rounding = 64.0 * _ROUNDOFF * scale
+    return Audit(lower, upper, upper - lower, objective, claimed, violation, rounding)
+
+
+def _is_divided(machine: Any) -> bool:
+    """Return whether blocks were solved alone and kept as they are."""
+    return getattr(machine, "partition", None) is not None and machine.combine != "global"
+
+
+def _initial_matrix(machine: Any, X: Any, rows: Any) -> Array:
+    """Return the matrix of the kernel that the machine was given."""
+    if not isinstance(machine, StandardKernelMachine):
+        raise ValueError(f"expected a machine with a kernel, got {machine!r}")
+    if machine.kernel == "precomputed":
+        return np.asarray(X[np.ix_(rows, rows)], dtype=np.float64)
+    kernel = machine.kernel
+    if not callable(kernel):
+        gamma = getattr(machine, "gamma_", 1.0)
+        options = {"gamma": gamma, "degree": machine.degree, "coef0": machine.coef0}
+        kernel = kernel_from_name(machine.kernel, **options)
+    return np.asarray(kernel(X[rows], X[rows]), dtype=np.float64)
+
+
+def _adaptive(
+    machine: Any, X: Any, k: int, rows: Any, problem: _Problem
+) -> tuple[Array, float, float]:
+    """Return the decision values, the penalty and the energy of a factor, by dense algebra."""
+    K = _initial_matrix(machine, X, rows)
+    eta, tau = float(np.atleast_1d(machine.eta_)[k]), float(machine.tau)
+    tau = 0.0 if _is_divided(machine) else tau
+    weight = problem.cost / machine.C
+    root = np.sqrt(weight)
+    x = problem.witness / root
+    gamma = np.outer(x, x) * K / (4.0 * eta)  # the copies of a point counted
+    total = float(weight.sum())
+    if isinstance(machine, KNPLClassifier | KNPLRegressor):
+        z = root / np.sqrt(total)
+        inner = gamma - np.outer(z, z @ gamma)
+        change = inner - np.outer(inner @ z, z)
+        neutral = 1.0
+    else:
+        neutral = max(1.0 - 0.5 * tau / total, 0.0)
+        values, vectors = np.linalg.eigh(np.outer(root, root) + gamma)
+        kept = np.maximum(values - 0.5 * tau, 0.0)
+        change = (vectors * kept) @ vectors.T - neutral * np.outer(root, root)
+    # With Theta = neutral 11' + change: R = eta (||change||^2 + slope), least value 0.
+    rows_sum = float(root @ change @ root)
+    slope = 2.0 * (neutral - 1.0) * rows_sum + tau * float(np.trace(change))
+    penalty = eta * (float(np.sum(change**2)) + slope) if np.isfinite(eta) else 0.0
+    theta = neutral + change / np.outer(root, root)
+    energy = 0.5 * float(problem.witness @ (theta * K) @ problem.witness) - penalty
+    decision = (theta * K) @ problem.beta
+    return decision[None], penalty, energy
+
+
+def _largest_energy(kernel: Any, X: Array, witnesses: Array) -> float:
+    """Return half of n_P times the largest eigenvalue of D, summed over the problems."""
+    scaled = kernel.scaling(X)
+    D = np.zeros((kernel.basis.size,) * 2)
+    for w in witnesses:
+        response = kernel.basis.response(scaled, scaled, kernel.scale * w)
+        D += response.form(w).entries
+    return 0.5 * float(kernel.basis.size) * max(float(np.linalg.eigvalsh(D)[-1]), 0.0)

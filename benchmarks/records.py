@@ -131,7 +131,11 @@ def _same_source(first, second):
 
 
 def _git(*arguments):
-    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    command = ["git", *arguments]
+    try:
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    except FileNotFoundError:  # no git: as outside of a repository
+        return subprocess.CompletedProcess(command, 128, "", "")
 
 
 def _line(value):

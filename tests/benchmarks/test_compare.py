@@ -1,11 +1,14 @@
 """The table of ratios, from timings that are given."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
+import kernelfit
 from benchmarks import __main__ as runner
-from benchmarks import compare
+from benchmarks import cases, compare, data, records
 from benchmarks.cases import CASES
 
 
@@ -118,6 +121,71 @@ def test_cases_are_chosen_by_pattern():
     }
     with pytest.raises(ValueError, match="expected patterns of cases"):
         compare.chosen(["none"], quick=False)
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_trees_are_checked_out_and_removed(repository, interrupted):
+    repository.git("init")
+    base = repository.commit("src/module.py", "a = 1")
+    repository.commit("src/module.py", "a = 2")
+    (records.ROOT / "src" / "module.py").write_text("a = 3")
+    texts = []
+    try:
+        with compare.source_trees(base, None) as trees:
+            texts += [(tree / "src" / "module.py").read_text() for tree in trees.values()]
+            assert len(repository.git("worktree", "list")) == 2
+            if interrupted:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        assert interrupted
+    assert texts == ["a = 1", "a = 3"]
+    assert not trees["old"].exists()
+    assert len(repository.git("worktree", "list")) == 1
+
+
+def test_a_process_answers_orders_and_goes_on_after_a_failure(monkeypatch):
+    class Model:
+        objective_ = (1.0, 2.0)
+
+    def broken():
+        raise RuntimeError("no")
+
+    made = {"good": lambda: lambda: Model, "bad": lambda: broken}
+    monkeypatch.setattr(cases, "CASES", {name: cases.Case(make) for name, make in made.items()})
+    answers = []
+    source = Path(kernelfit.__file__).parents[2]
+    cases.serve(source, ["good\n", "\n", "bad\n", "good\n"], answers.append)
+    assert answers[0] == answers[3] == {"value": 3.0, "lacking": []}
+    assert set(answers[1]) == {"cpu", "wall"}
+    assert answers[2] == {"error": "RuntimeError: no"}
+
+
+def test_a_process_refuses_another_tree(tmp_path):
+    answers = []
+    cases.serve(tmp_path, ["good\n"], answers.append)
+    (answer,) = answers
+    assert "expected to import kernelfit from the tree" in answer["error"]
+
+
+@pytest.mark.parametrize(
+    "name", ["svm-grid/heart", "tkl-fit/abalone/tol=0.01", "tkl-search/pima", "dank/heart/tau=0"]
+)
+def test_cases_give_settings_that_the_estimators_have(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELFIT_DATA", str(tmp_path))
+    cases.lacking.clear()
+    CASES[name].make()
+    assert cases.lacking <= {"n_jobs", "search_tol"}
+
+
+def test_synthetic_data_stand_in_for_missing_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELFIT_DATA", str(tmp_path))
+    for name, (kind, rows, columns) in data.STAND_INS.items():
+        X, y = data.load_or_make(name)
+        assert (X.shape, y.shape) == ((rows, columns), (rows,))
+        assert (len(np.unique(y)) > 10) == (kind == "targets")
+    assert len(data.load_or_make("usps", 50)[0]) == 50
+    np.savez(tmp_path / "heart.npz", X=np.ones((4, 2)), y=np.arange(4))
+    assert data.load_or_make("heart")[0].shape == (4, 2)
 
 
 def test_lists(capsys):

@@ -1,9 +1,6 @@
 """Results are read back as they were written, and kept only for the same code and settings."""
 
 import json
-import os
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -75,33 +72,16 @@ def test_rows_are_kept_for_the_same_code_and_settings(path, at_a_commit, monkeyp
     assert records.resume(path, "demo", tol=1e-3, Cs=(1, 10)).rows == []
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_commits_are_the_same_where_src_is(tmp_path, monkeypatch):
-    monkeypatch.delenv("GIT_DIR", raising=False)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-
-    def git(*arguments):
-        command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
-        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-
-    def commit(name, text):
-        (tmp_path / name).write_text(text)
-        git("add", ".")
-        git("commit", "-m", text)
-        return records.commit()
-
-    monkeypatch.setattr(records, "ROOT", tmp_path)
-    assert records.commit() is None  # no repository
-    git("init")
-    (tmp_path / "src").mkdir()
-    first = commit("src/module.py", "a = 1")
-    results = commit("results.txt", "measured")
-    other = commit("src/module.py", "a = 2")
+def test_commits_are_the_same_where_src_is(repository):
+    assert records.commit() is None  # no repository yet
+    repository.git("init")
+    first = repository.commit("src/module.py", "a = 1")
+    results = repository.commit("results.txt", "measured")
+    other = repository.commit("src/module.py", "a = 2")
     assert records._same_source(first, results)
     assert not records._same_source(results, other)
     assert not records._same_source(None, other)
-    (tmp_path / "src" / "more.py").write_text("b = 1")
+    (records.ROOT / "src" / "more.py").write_text("b = 1")
     changed = records.commit()
     assert changed == other + records.CHANGED
     assert not records._same_source(changed, changed)  # nobody knows what the changes were

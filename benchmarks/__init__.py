@@ -1,1 +1,1 @@
-"""Measured claims: `make bench` runs them all and writes the tables of `benchmarks/results`."""
+"""Measured claims: `python -m benchmarks --list` says which, `results` holds what was measured."""

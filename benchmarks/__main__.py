@@ -1,14 +1,53 @@
-"""Run all benchmarks, or those named on the command line."""
+"""Run all benchmarks or those named: ``python -m benchmarks [--list] [--page] [NAME ...]``."""
 
+import argparse
 import sys
 from importlib import import_module
 
-from benchmarks.data import data_folder
+# What each measures, and about how long it takes on two cores. The tables keep the parts that were
+# measured with the same code and settings; each of their modules can measure single sets.
+BENCHMARKS = {
+    "imports": ("time of importing, beside sklearn.svm", "20 s"),
+    "svm_grid": ("KernelSVCCV beside GridSearchCV(SVC())", "1 min"),
+    "svm_core": ("the SVM dual, cold and warm, beside SVC and SVR at the same gap", "10 min"),
+    "svm_large": ("KernelSVC and SVC on 49,990 rows, time and memory", "1 min"),
+    "dank": ("DANK's solvers beside the paper's algorithm, and 49,990 rows", "2 min"),
+    "tkl": ("one fit of TKL beside one of SVC or SVR, growth with the rows", "2 min"),
+    "tkl_large": ("TKL on 16,512 and 30,000 rows, time and memory", "3 min"),
+    "cds": ("CDSK beside SpectralClustering, and 70,000 points", "8 min"),
+    "tkl_tables": ("accuracy of TKL, SVM, forest and XGBoost by the paper's protocol", "1 h"),
+    "dank_tables": ("accuracy of DANK, KNPL and SVM by the papers' protocol", "2 h"),
+    "cds_tables": ("accuracy of clusterings, and learned against uniform weights", "2 h"),
+}
 
-NAMES = ("imports", "svm_grid", "svm_core", "svm_large", "dank", "tkl", "tkl_large", "cds")
+
+def listing():
+    """Return one line a benchmark."""
+    wide = max(map(len, BENCHMARKS))
+    return "\n".join(f"{n:<{wide}}  {t:>6}  {what}" for n, (what, t) in BENCHMARKS.items())
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="as --list says; all by default")
+    parser.add_argument("--list", action="store_true", help="what there is and how long it takes")
+    parser.add_argument("--page", action="store_true", help="write the pages from what is recorded")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"expected names among {', '.join(BENCHMARKS)}, got {', '.join(unknown)}")
+    if options.list:
+        print(listing())
+        return
+    if not options.page and import_module("benchmarks.data").data_folder() is None:
+        sys.exit("The benchmarks need the data folder that KERNELFIT_DATA names.")
+    for name in options.names or BENCHMARKS:
+        module = import_module(f"benchmarks.{name}")
+        if options.page:
+            module.page()
+        else:
+            module.main()
+
 
 if __name__ == "__main__":
-    if data_folder() is None:
-        sys.exit("The benchmarks need the data folder that KERNELFIT_DATA names.")
-    for name in sys.argv[1:] or NAMES:
-        import_module(f"benchmarks.{name}").main()
+    main()

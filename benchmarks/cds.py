@@ -13,8 +13,9 @@ import time
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_blobs
 
+from benchmarks import records
 from benchmarks.data import load
-from benchmarks.report import markdown, measure, write
+from benchmarks.report import measure, table, write
 from kernelfit import CDSKClustering
 
 N_CLUSTERS = 10
@@ -35,7 +36,6 @@ def affinities(n):
 
 
 def against_spectral_clustering():
-    rows = []
     for n in (2000, 5000):
         for name, K in affinities(n):
             ours = {"affinity": "precomputed", "random_state": 0}
@@ -47,9 +47,10 @@ def against_spectral_clustering():
             theirs, uniform, learned = (
                 took[0] for took in measure(*(lambda m=m, K=K: m.fit(K) for m in models))
             )
-            rows.append([n, name, theirs, uniform, learned, learned / theirs])
-    header = ["n", "affinity", "SpectralClustering s", "max_iter=0 s", "CDSK s", "ratio"]
-    return markdown(header, rows)
+            yield {
+                "part": "speed", "n": n, "affinity": name, "SpectralClustering s": theirs,
+                "max_iter=0 s": uniform, "CDSK s": learned, "ratio": learned / theirs,
+            }  # fmt: skip
 
 
 def fit_large(name):
@@ -70,27 +71,34 @@ def fit_large(name):
 
 def large(names):
     """Fit every set in a process of its own, whose peak memory is that of the fit."""
-    rows = []
     for name in names:
         command = [sys.executable, "-m", "benchmarks.cds", "--fit", name]
         printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-        took = json.loads(printed.splitlines()[-1])
-        rows.append([name, *took.values()])
-    return markdown(["set", *took], rows)
+        yield {"part": "large", "set": name, **json.loads(printed.splitlines()[-1])}
 
 
 def main(parts=()):
     if parts:
         for part in parts:
-            print(against_spectral_clustering() if part == "speed" else large([part]), flush=True)
+            rows = against_spectral_clustering() if part == "speed" else large([part])
+            print(table(list(rows)), flush=True)
         return
+    record = records.start("cds", n_clusters=N_CLUSTERS, random_state=0, large=LARGE)
+    record.rows = [*against_spectral_clustering(), *large(LARGE)]
+    record.save(records.path_of("cds"))
+    page()
+
+
+def page():
+    record = records.load(records.path_of("cds"))
     write(
         "cds",
         "Clustering speed",
         f"{N_CLUSTERS} clusters of USPS digits on the same affinity matrix, median of three.",
-        against_spectral_clustering(),
+        table(record.rows, "speed"),
         "Large sets, affinity included; the data are part of the memory.",
-        large(LARGE),
+        table(record.rows, "large"),
+        records=[record],
     )
 
 

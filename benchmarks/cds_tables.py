@@ -1,8 +1,10 @@
 """Clustering accuracy on public sets, beside K-Means, spectral clustering and published figures.
 
-``python -m benchmarks.cds_tables NAME ...`` clusters whole sets from ten seeds, MNIST from three,
-and puts their rows into the page; ``python -m benchmarks.cds_tables --paired NAME ...`` compares
-learned with uniform weights on twenty subsamples of each set.
+``python -m benchmarks.cds_tables NAME ...`` clusters whole sets from ten seeds, MNIST from three;
+``python -m benchmarks.cds_tables --paired NAME ...`` compares learned with uniform weights on
+twenty subsamples of each set. Seeds, and pairs of sets, that were measured with the same code and
+settings are kept. ``python -m benchmarks --page cds_tables`` writes the pages from what was
+measured.
 
 One setting serves each kind of data: the Gaussian kernel with the median bandwidth for tables, five
 neighbours for object and face images, ten for digits, self-representation for faces under varying
@@ -12,8 +14,8 @@ the forms of the method were compared with labels on all sets but these three wh
 developed: the figures on the others are not those of untouched sets.
 """
 
+import argparse
 import multiprocessing
-import sys
 import warnings
 
 import numpy as np
@@ -24,8 +26,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
+from benchmarks import records
 from benchmarks.data import load, standardise
-from benchmarks.report import RESULTS, markdown, write
+from benchmarks.report import markdown, write
 from kernelfit import CDSClustering, CDSKClustering
 
 SEEDS = 10
@@ -56,6 +59,8 @@ SETTINGS = {
 }
 STANDARDISED = {"wine"}
 PAIRED = ["wine", "iris", "ionosphere", "breast_cancer", "umist", "orl", "digits", "coil20"]
+# The rivals of CDSK in the paired comparison, and what its page calls them.
+PAIRS = {"CDSK, max_iter=0": "max_iter=0", "SpectralClustering": "SpectralClustering"}
 # AC and NMI of K-Means, spectral clustering and CDSK in Tables 1 and 2 of Yang and Li (2022); their
 # CMU PIE has 68 persons, ours 10.
 PUBLISHED = {
@@ -124,52 +129,75 @@ def affinity(name, X):
     return CDSKClustering(1, max_iter=0, **SETTINGS[name]).fit(X).affinity_matrix_
 
 
+def settings(name, **more):
+    """Return what was chosen for a set, as its record keeps it."""
+    return {"set": name, "standardised": name in STANDARDISED, **SETTINGS[name], **more}
+
+
 def whole(names):
-    """Cluster whole sets: mean AC and NMI over the seeds, put into the page set by set."""
+    """Record AC and NMI of whole sets for the seeds that are not recorded yet."""
     for name in names:
+        path = records.path_of("cds_tables", name)
+        record = records.resume(path, "cds_tables", **settings(name))
+        done = {seed for row in record.rows for seed in row["seeds"]}
+        seeds = [seed for seed in range(FEWER_SEEDS.get(name, SEEDS)) if seed not in done]
+        if not seeds:
+            continue
         X, y = read(name)
         c, K = len(np.unique(y)), affinity(name, X)
-        seeds = range(FEWER_SEEDS.get(name, SEEDS))
-        runs = []
         for seed in seeds:
-            hopeless = bool(runs) and runs[0]["SpectralClustering"] is None
-            runs.append(rivals(X, K, c, seed, hopeless))
-        for seed, run in zip(seeds, runs, strict=True):
+            hopeless = any(row["scores"]["SpectralClustering"] is None for row in record.rows)
+            run = rivals(X, K, c, seed, hopeless)
             general = CDSClustering(c, affinity="precomputed", random_state=seed)
             run["CDS"] = general.fit(K).labels_ if len(y) <= MAX_DENSE else None
-        known = ", ".join("{:.2f} ({:.2f})".format(*pair) for pair in PUBLISHED.get(name, ()))
+            found = {
+                method: None if labels is None else scores(y, labels)
+                for method, labels in run.items()
+            }
+            record.rows.append({"seeds": [seed], "n": len(y), "c": c, "scores": found})
+            record.save(path)
+            print(name, seed, flush=True)
+
+
+def whole_page():
+    tables = records.load_table("cds_tables", SETTINGS)
+    rows = []
+    for name, record in tables.items():
+        first = record.rows[0]
         setting = "-".join(str(value) for value in SETTINGS[name].values())
-        means = {method: mean_scores(y, [run[method] for run in runs]) for method in runs[0]}
-        put_row([name, len(y), c, setting, *means.values(), known or "-"], list(means))
-
-
-def mean_scores(y, runs):
-    if any(labels is None for labels in runs):
-        return "n/a"
-    return "{:.3f} ({:.3f})".format(*np.mean([scores(y, labels) for labels in runs], axis=0))
-
-
-def put_row(row, methods):
-    """Write the page with this row and those of the other sets that it holds already."""
-    header = ["set", "n", "c", "setting", *methods, "published K-Means, SC, CDSK"]
-    lines = (RESULTS / "cds_tables.md").read_text().splitlines()
-    table = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines if line[:2] == "| "]
-    rows = {cells[0]: cells for cells in table if table[0] == header}
-    rows[row[0]] = row
+        known = ", ".join("{:.2f} ({:.2f})".format(*pair) for pair in PUBLISHED.get(name, ()))
+        means = [mean_scores(record.rows, method) for method in first["scores"]]
+        rows.append([name, first["n"], first["c"], setting, *means, known or "-"])
     write(
         "cds_tables",
         "Clustering accuracy, AC (NMI)",
         f"Means over {SEEDS} seeds, of MNIST over {FEWER_SEEDS['mnist']}; all but K-Means cluster "
         f"the same affinity matrix. n/a: over {TIME_LIMIT:.0f} s a fit, and CDS over {MAX_DENSE} "
         "points, as its matrices are dense. The published PIE has 68 persons, this one 10.",
-        markdown(header, [rows[name] for name in SETTINGS if name in rows]),
+        markdown(
+            ["set", "n", "c", "setting", *first["scores"], "published K-Means, SC, CDSK"], rows
+        ),
+        records=tables.values(),
     )
 
 
+def mean_scores(rows, method):
+    """Return the mean AC (NMI); a row counts as often as it has seeds."""
+    values = [row["scores"][method] for row in rows]
+    if None in values:
+        return "n/a"
+    weights = [len(row["seeds"]) for row in rows]
+    return "{:.3f} ({:.3f})".format(*np.average(values, axis=0, weights=weights))
+
+
 def paired(names):
-    """Compare learned with uniform weights on subsamples, all else equal."""
-    rows = []
+    """Record learned beside uniform weights on subsamples, all else equal; one row a set."""
+    protocol = {"subsamples": SUBSAMPLES, "fraction": FRACTION, "max_rows": MAX_ROWS}
     for name in names:
+        path = records.path_of("cds_paired", name)
+        record = records.resume(path, "cds_paired", **settings(name, **protocol))
+        if record.rows:
+            continue
         X, y = read(name)
         c = len(np.unique(y))
         runs = []
@@ -178,38 +206,56 @@ def paired(names):
             part = np.random.default_rng(seed).choice(len(y), size, replace=False)
             K = affinity(name, X[part])
             labels = rivals(X[part], K, c, seed)
-            runs.append([scores(y[part], found)[0] for found in labels.values()])
-        runs = np.array(runs)
-        cells = [f"{mean:.3f}" for mean in runs.mean(axis=0)]
-        for base in (2, 1):
-            gain = runs[:, -1] - runs[:, base]
-            error = gain.std(ddof=1) / np.sqrt(SUBSAMPLES)
-            cells.append(f"{gain.mean():+.4f} +- {error:.4f}")
-        rows.append([name, *cells])
-        print(rows[-1], flush=True)
-    header = [
-        "set", "K-Means", "SpectralClustering", "CDSK, max_iter=0", "CDSK, relaxed", "CDSK",
-        "CDSK - max_iter=0", "CDSK - SpectralClustering",
-    ]  # fmt: skip
+            runs.append({method: scores(y[part], found)[0] for method, found in labels.items()})
+        runs = {method: np.array([run[method] for run in runs]) for method in runs[0]}
+        gains = {method: runs["CDSK"] - runs[method] for method in PAIRS}
+        record.rows.append({
+            "mean": {method: values.mean() for method, values in runs.items()},
+            "gain": {
+                method: [gain.mean(), gain.std(ddof=1) / np.sqrt(SUBSAMPLES)]
+                for method, gain in gains.items()
+            },
+            "accuracy": runs,
+        })  # fmt: skip
+        record.save(path)
+        print(name, flush=True)
+
+
+def paired_page():
+    tables = records.load_table("cds_paired", dict.fromkeys([*PAIRED, *SETTINGS]))
+    rows = []
+    for name, record in tables.items():
+        (row,) = record.rows
+        means = [f"{mean:.3f}" for mean in row["mean"].values()]
+        gains = ["{:+.4f} +- {:.4f}".format(*row["gain"][method]) for method in PAIRS]
+        rows.append([name, *means, *gains])
     write(
         "cds_paired",
         "Learned against uniform weights, AC",
         f"Means over {SUBSAMPLES} subsamples of {FRACTION:.0%} of the points (at most {MAX_ROWS}), "
         "and paired differences with their standard errors.",
-        markdown(header, rows),
+        markdown(["set", *row["mean"], *(f"CDSK - {other}" for other in PAIRS.values())], rows),
+        records=tables.values(),
     )
 
 
-def main():
-    names = sys.argv[1:] if sys.argv[0].endswith("cds_tables.py") else []
-    run, default = whole, list(SETTINGS)
-    if names and names[0] == "--paired":
-        run, default, names = paired, PAIRED, names[1:]
+def page():
+    whole_page()
+    paired_page()
+
+
+def main(whole_names=tuple(SETTINGS), paired_names=tuple(PAIRED)):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", UserWarning)
-        run(names or default)
+        whole(whole_names)
+        paired(paired_names)
+    page()
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="+", metavar="set", choices=SETTINGS)
+    parser.add_argument("--paired", action="store_true", help="learned against uniform weights")
+    options = parser.parse_args()
+    main(*(((), options.names) if options.paired else (options.names, ())))

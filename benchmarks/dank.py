@@ -8,8 +8,9 @@ import time
 
 import numpy as np
 
+from benchmarks import records
 from benchmarks.data import load, unit_range
-from benchmarks.report import markdown, measure, write
+from benchmarks.report import measure, table, write
 from kernelfit import DANKClassifier, KernelSVC, KernelSVCCV
 from kernelfit.kernels.standard import RBF
 from kernelfit.learners.dank import learn_factor
@@ -17,6 +18,7 @@ from kernelfit.solvers.gram import DenseGram
 from kernelfit.solvers.projections import project_box_plane
 
 PAPER_ROUNDS = 2000
+EEG = {"C": 32.0, "gamma": 100.0, "cache_size": 1024}
 LARGE = {"C": 32.0, "gamma": 2.0, "tau": 0.0, "cache_size": 1024, "tol": 1e-3}
 # The paper's seconds on ijcnn1 (its Table 4), MATLAB on a Xeon E5-2695.
 PAPER_SECONDS = {"whole": 28548.0, "partition": 571.7}
@@ -43,8 +45,7 @@ def algorithm_1(K, y, C, eta, tau):
 
 
 def against_algorithm_1():
-    """Return rows: half of a set, C and gamma by cross-validation, eta = ||alpha||^2."""
-    rows = []
+    """Yield rows: half of a set, C and gamma by cross-validation, eta = ||alpha||^2."""
     for name in ("heart", "sonar"):
         X, y = load(name)
         half = np.random.default_rng(0).permutation(len(y))[: len(y) // 2]
@@ -74,31 +75,33 @@ def against_algorithm_1():
             (_, printed_time, beta), (_, slow, reached) = measure(printed, theirs, repeats=1)
             if np.abs(beta - reached.x).max() > 1e-3 * np.abs(beta).max():
                 raise RuntimeError("expected both forms of Algorithm 1 to agree")
-            rows.append(
-                [name, len(y), tau, solver, 1e3 * fast, found.objective,
-                 found.gap / found.objective, reached.objective,
-                 reached.gap / reached.objective, printed_time, printed_time / fast, slow,
-                 slow / fast]
-            )  # fmt: skip
-    return rows
+            yield {
+                "part": "algorithm 1", "set": name, "n": len(y), "tau": tau, "solver": solver,
+                "ms": 1e3 * fast, "objective": found.objective,
+                "gap": found.gap / found.objective, "its objective": reached.objective,
+                "its gap": reached.gap / reached.objective, "as printed s": printed_time,
+                "printed ratio": printed_time / fast, "ours inside s": slow,
+                "inside ratio": slow / fast,
+            }  # fmt: skip
 
 
 def beside_the_plain_machine():
-    """Return rows: half of eeg, the whole fit of both estimators in turns."""
+    """Yield rows: half of eeg, the whole fit of both estimators in turns."""
     X, y = load("eeg", 7490)
     X = unit_range(X)
-    rows = []
     for tol in (1e-3, 1e-6):
-        options = {"C": 32.0, "gamma": 100.0, "cache_size": 1024, "tol": tol}
+        options = {**EEG, "tol": tol}
         plain, ours = KernelSVC(**options), DANKClassifier(tau=0.0, **options)
         for model in (plain, ours):
             model.fit(X[:500], y[:500])  # compile or load
         (_, first, _), (_, second, _) = measure(
             lambda plain=plain: plain.fit(X, y), lambda ours=ours: ours.fit(X, y)
         )
-        gap = ours.dual_gap_ / ours.objective_
-        rows.append([tol, first, second, second / first, gap, len(ours.support_)])
-    return rows
+        yield {
+            "part": "eeg", "tol": tol, "KernelSVC CPU s": first, "DANKClassifier CPU s": second,
+            "ratio": second / first, "gap": ours.dual_gap_ / ours.objective_,
+            "support vectors": len(ours.support_),
+        }  # fmt: skip
 
 
 def fit_large(partition):
@@ -112,29 +115,34 @@ def fit_large(partition):
     DANKClassifier(**{**options, "partition": None}).fit(X[small], y[small])  # compile or load
     wall, cpu = time.perf_counter(), time.process_time()
     model = DANKClassifier(**options).fit(X, y)
-    took = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    took = {"wall s": time.perf_counter() - wall, "CPU s": time.process_time() - cpu}
     took["peak GiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    took["objective"] = model.objective_
     took["gap"] = model.dual_gap_ / abs(model.objective_)
-    took["objective"], took["support"] = model.objective_, len(model.support_)
+    took["support vectors"] = len(model.support_)
     print(json.dumps(took))
 
 
 def large():
-    """Return rows: ijcnn1 whole and in 50 blocks, one process each."""
-    rows = []
+    """Yield rows: ijcnn1 whole and in 50 blocks, one process each."""
     for name, partition in (("whole", "0"), ("partition", "50")):
         command = [sys.executable, "-m", "benchmarks.dank", partition]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        took = json.loads(out.splitlines()[-1])
-        rows.append(
-            [name if partition == "0" else f"{partition} blocks", took["wall"], took["cpu"],
-             took["peak GiB"], took["objective"], took["gap"], took["support"],
-             PAPER_SECONDS[name]]
-        )  # fmt: skip
-    return rows
+        yield {
+            "part": "ijcnn1", "what": name if partition == "0" else f"{partition} blocks",
+            **json.loads(out.splitlines()[-1]), "paper s": PAPER_SECONDS[name],
+        }  # fmt: skip
 
 
 def main():
+    record = records.start("dank", rounds_of_algorithm_1=PAPER_ROUNDS, eeg=EEG, ijcnn1=LARGE)
+    record.rows = [*against_algorithm_1(), *beside_the_plain_machine(), *large()]
+    record.save(records.path_of("dank"))
+    page()
+
+
+def page():
+    record = records.load(records.path_of("dank"))
     write(
         "dank",
         "DANK: speed",
@@ -143,27 +151,17 @@ def main():
         "machine for eta included, to a relative gap of 1e-6. Algorithm 1 runs 2,000 iterations "
         "with the sign of line 7 corrected and the journal's Lipschitz constant: as printed, with "
         "a decomposition of the whole matrix in every iteration, and with our best response, "
-        "which is `solver=\"nesterov\"`. Gaps are relative, times are CPU times.",
-        markdown(
-            ["set", "n", "tau", "solver", "ms", "objective", "gap", "its objective", "its gap",
-             "as printed s", "ratio", "ours inside s", "ratio"],
-            against_algorithm_1(),
-        ),
+        'which is `solver="nesterov"`. Gaps are relative, times are CPU times.',
+        table(record.rows, "algorithm 1"),
         "## eeg, 7,490 rows, C = 32, gamma = 100, tau = 0: whole fits",
-        markdown(
-            ["tol", "KernelSVC CPU s", "DANKClassifier CPU s", "ratio", "gap", "support vectors"],
-            beside_the_plain_machine(),
-        ),
+        table(record.rows, "eeg"),
         "## ijcnn1, 49,990 rows, C = 32, gamma = 2, tau = 0, cache 1 GiB, tol 1e-3",
         "The blocks' solutions are put side by side as in the paper, without a global solve; *gap* "
         "is then their distance from the optimum of the whole problem without intercept, at most. "
         "The paper's seconds are of another machine.",
-        markdown(
-            ["what", "wall s", "CPU s", "peak GiB", "objective", "gap", "support vectors",
-             "paper s"],
-            large(),
-        ),
-    )  # fmt: skip
+        table(record.rows, "ijcnn1"),
+        records=[record],
+    )
 
 
 if __name__ == "__main__":

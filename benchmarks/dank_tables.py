@@ -9,7 +9,9 @@ that. The accuracy is in percent, the error of regression is relative to the var
 the searches compare machines on 1,000 rows of the training half.
 
     python -m benchmarks.dank_tables [--repetitions 20] heart sonar ...    # measure these sets
-    python -m benchmarks.dank_tables --page                  # write the page from what was measured
+    python -m benchmarks --page dank_tables                  # write the page from what was measured
+
+Splits that were measured with the same code and settings are kept.
 """
 
 import argparse
@@ -21,15 +23,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import MinMaxScaler
 
 import kernelfit
+from benchmarks import records
 from benchmarks.data import data_folder
-from benchmarks.report import markdown, record, recorded, write
+from benchmarks.report import markdown, write
 
 RULES = ("neutral", "knn", "nearest", "reciprocal", "smooth")
 REGRESSION = ("bodyfat", "pyrim", "space_ga", "triazines", "cpusmall", "housing", "mpg")
 # The searches were designed while looking at splits 0 and 1: these are others.
 FIRST_SEED = 100
+REPETITIONS = 20
+FEWER = {"cpusmall": 10, "space_ga": 10}  # repetitions
 AGAIN = "_again"
 SEARCH_ROWS = {"cpusmall": 1000}
+POWERS = 2.0 ** np.arange(-5, 6)
+SEARCH = {"gammas": 0.5 / POWERS[::-1] ** 2, "Cs": POWERS, "cv": 5, "n_average": 10, "tol": 1e-4}
+MACHINES = {"DANK": {"eta": "auto", "tau": 0.01, "tol": 1e-6}, "KNPL": {"eta": "auto", "tol": 1e-6}}
+TUBE = 0.1
 # Train and test as printed: SVM-CV and DANK in Tables 1 and 6 of the DANK paper, KNPL in its
 # Table 2; haberman, ionosphere in Table 1 of the KNPL paper.
 PAPER = {
@@ -63,8 +72,8 @@ COLUMNS = {
 }
 
 
-def splits(name, repetitions):
-    """Yield scaled training and test data."""
+def splits(name, repetitions, done):
+    """Yield the name of each split that is not done, and its scaled training and test data."""
     seeds = range(FIRST_SEED, FIRST_SEED + repetitions)
     with np.load(data_folder() / f"{name.removesuffix(AGAIN)}.npz") as archive:
         parts = {key: archive[key] for key in archive.files}
@@ -78,18 +87,21 @@ def splits(name, repetitions):
         else:
             X, y = np.concatenate([X, X_test]), np.concatenate([y, y_test])
     if "X_test" in parts and not name.endswith(AGAIN):
-        halves = [given]
+        halves = [("given", given)]
     else:
-        orders = (np.random.default_rng(seed).permutation(len(y)) for seed in seeds)
+        orders = ((seed, np.random.default_rng(seed).permutation(len(y))) for seed in seeds)
         halves = (
-            tuple((X[rows], y[rows]) for rows in np.split(order, [n_train])) for order in orders
+            (seed, tuple((X[rows], y[rows]) for rows in np.split(order, [n_train])))
+            for seed, order in orders
         )
-    for (X_train, y_train), (X_test, y_test) in halves:
+    for split, ((X_train, y_train), (X_test, y_test)) in halves:
+        if split in done:
+            continue
         scaler = MinMaxScaler().fit(X_train)
         if name in REGRESSION:
             centre, spread = y_train.mean(), y_train.std()
             y_train, y_test = (y_train - centre) / spread, (y_test - centre) / spread
-        yield scaler.transform(X_train), y_train, scaler.transform(X_test), y_test
+        yield split, scaler.transform(X_train), y_train, scaler.transform(X_test), y_test
 
 
 def measure(name, X, y, model):
@@ -108,50 +120,75 @@ def fit_search(search, X, y, rows):
     return search
 
 
+def settings(name):
+    """Return what was chosen for a set, as its record keeps it."""
+    found = {"first_seed": FIRST_SEED, "rules": RULES, "search": SEARCH, "machines": MACHINES}
+    if name in REGRESSION:
+        found["epsilon"] = TUBE
+    if name in SEARCH_ROWS:
+        found["search_rows"] = SEARCH_ROWS[name]
+    return found
+
+
 def run(name, repetitions):
-    """Record scores of every method, choices, ranks and ranges of F, and the largest gap."""
-    kind = "Regressor" if name in REGRESSION else "Classifier"
-    search_class = kernelfit.KernelSVRCV if name in REGRESSION else kernelfit.KernelSVCCV
-    found = {"scores": {}, "shapes": [], "gap": 0.0, "chosen": []}
-    for X, y, X_test, y_test in splits(name, repetitions):
+    """Record the splits of a set that are not recorded yet."""
+    path = records.path_of("dank_tables", name)
+    record = records.resume(path, "dank_tables", set=name, **settings(name))
+    done = {row["split"] for row in record.rows}
+    for split, *parts in splits(name, repetitions, done):
+        record.rows.append({"split": split, **run_split(name, *parts)})
+        record.save(path)
+        print(name, split, flush=True)
 
-        def note(method, model, X=X, y=y, X_test=X_test, y_test=y_test):
-            pair = measure(name, X, y, model), measure(name, X_test, y_test, model)
-            found["scores"].setdefault(method, []).append(pair)
 
-        rows = SEARCH_ROWS.get(name)
-        plain = fit_search(search_class(n_average=10), X, y, rows)
-        search = fit_search(getattr(kernelfit, f"DANK{kind}CV")(n_average=10), X, y, rows)
-        for method, model in (("SVM-CV", plain), ("DANK-CV", search)):
-            note(method, model.best_estimator_)
-            note(f"{method}, averaged", model)
-        found["chosen"].append([plain.best_params_, search.best_params_])
-        for method in ("DANK", "KNPL"):
-            for rule in RULES:
-                model = getattr(kernelfit, f"{method}{kind}")(
-                    **plain.best_params_, out_of_sample=rule
-                )
-                model.fit(X, y)
-                note(f"{method} {rule}", model)
-                gap = np.max(model.dual_gap_ / np.abs(model.objective_))
-                found["gap"] = max(found["gap"], float(gap))
-            if method == "DANK":
-                matrices = model.adaptive_matrix_
-                matrices = matrices if isinstance(matrices, list) else [matrices]
-                rank = float(np.mean(model.rank_))
-                low, high = min(F.min() for F in matrices), max(F.max() for F in matrices)
-                found["shapes"].append((rank, float(low), float(high)))
-        record("dank_tables", name, found)
-        print(name, len(found["chosen"]), "of", repetitions, flush=True)
+def run_split(name, X, y, X_test, y_test):
+    """Return train and test scores of all methods, choices, rank and range of F, largest gap."""
+    scores, gaps = {}, []
+    kind, loss, plain_search = "Classifier", {}, kernelfit.KernelSVCCV
+    if name in REGRESSION:
+        kind, loss, plain_search = "Regressor", {"epsilon": TUBE}, kernelfit.KernelSVRCV
+    learned_search = getattr(kernelfit, f"DANK{kind}CV")
+
+    def note(method, model):
+        scores[method] = measure(name, X, y, model), measure(name, X_test, y_test, model)
+
+    rows = SEARCH_ROWS.get(name)
+    plain = fit_search(plain_search(**SEARCH, **loss), X, y, rows)
+    search = fit_search(learned_search(**SEARCH, **loss), X, y, rows)
+    for method, model in (("SVM-CV", plain), ("DANK-CV", search)):
+        note(method, model.best_estimator_)
+        note(f"{method}, averaged", model)
+    for method, options in MACHINES.items():
+        for rule in RULES:
+            machine = getattr(kernelfit, f"{method}{kind}")
+            model = machine(**plain.best_params_, **options, **loss, out_of_sample=rule)
+            model.fit(X, y)
+            note(f"{method} {rule}", model)
+            gaps.append(float(np.max(model.dual_gap_ / np.abs(model.objective_))))
+        if method == "DANK":
+            matrices = model.adaptive_matrix_
+            matrices = matrices if isinstance(matrices, list) else [matrices]
+            low, high = min(F.min() for F in matrices), max(F.max() for F in matrices)
+            shape = float(np.mean(model.rank_)), float(low), float(high)
+    chosen = [
+        {key: "inf" if value == np.inf else value for key, value in model.best_params_.items()}
+        for model in (plain, search)
+    ]
+    return {"scores": scores, "shape": shape, "gap": max(gaps), "chosen": chosen}
 
 
 def page():
     rows, means = [], {}
-    for name, found in recorded("dank_tables", PAPER).items():
-        base = np.array(found["scores"]["SVM-CV"])[:, 1]
+    tables = records.load_table("dank_tables", PAPER)
+    for name, record in tables.items():
+        scores = {
+            method: np.array([row["scores"][method] for row in record.rows])
+            for method in record.rows[0]["scores"]
+        }
+        base = scores["SVM-CV"][:, 1]
         digits = 3 if name in REGRESSION else 1
-        for method, values in found["scores"].items():
-            train, test = np.array(values).T
+        for method, values in scores.items():
+            train, test = values.T
             difference = test - base
             error = difference.std(ddof=1) / np.sqrt(len(test)) if len(test) > 1 else 0.0
             printed = PAPER[name].get("DANK" if method == "DANK reciprocal" else method)
@@ -164,9 +201,10 @@ def page():
                  *("" if value is None else value for value in printed or (None, None))]
             )  # fmt: skip
             means.setdefault(method, {})[name] = difference.mean()
-        rank, low, high = np.mean(found["shapes"], axis=0)
+        rank, low, high = np.mean([row["shape"] for row in record.rows], axis=0)
+        gap = max(row["gap"] for row in record.rows)
         rows.append(
-            [name, f"F: rank {rank:.1f}, range {low:.3f} to {high:.3f}; gaps <= {found['gap']:.0e}"]
+            [name, f"F: rank {rank:.1f}, range {low:.3f} to {high:.3f}; gaps <= {gap:.0e}"]
             + [""] * 6
         )
     averages = [
@@ -188,6 +226,7 @@ def page():
              "paper test"],
             rows,
         ),
+        records=tables.values(),
     )  # fmt: skip
 
 
@@ -203,21 +242,17 @@ def _summary(found, names):
     )
 
 
-def main(names, repetitions):
+def main(names=tuple(PAPER), repetitions=None):
     for name in names:
         with warnings.catch_warnings():
             warnings.simplefilter("error", ConvergenceWarning)  # no fit silently unconverged
-            run(name, repetitions)
+            run(name, repetitions or FEWER.get(name, REPETITIONS))
     page()
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="set", help=", ".join(PAPER))
-    parser.add_argument("--repetitions", type=int, default=20)
-    parser.add_argument("--page", action="store_true", help="only write the page")
+    parser.add_argument("names", nargs="+", metavar="set", choices=PAPER, help=", ".join(PAPER))
+    parser.add_argument("--repetitions", type=int)
     options = parser.parse_args()
-    unknown = set(options.names) - set(PAPER)
-    if unknown or not (options.names or options.page):
-        parser.error(f"expected names among {', '.join(PAPER)}")
-    main([] if options.page else options.names, options.repetitions)
+    main(options.names, options.repetitions)

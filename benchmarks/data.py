@@ -8,12 +8,27 @@ import os
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import make_blobs, make_classification, make_friedman1
+
+# Rows and columns of the sets that synthetic data can stand in for, and what kind.
+STAND_INS = {
+    "abalone": ("targets", 4177, 8),
+    "airfoil": ("targets", 1503, 5),
+    "housing": ("targets", 506, 13),
+    "space_ga": ("targets", 3107, 6),
+    "diabetic": ("classes", 1151, 19),
+    "eeg": ("classes", 14980, 14),
+    "heart": ("classes", 270, 13),
+    "pima": ("classes", 768, 8),
+    "spambase": ("classes", 4601, 57),
+    "usps": ("clusters", 7291, 256),
+}
 
 
 def data_folder():
     """Return the folder with the data, or None where there is none."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("KERNELFIT_DATA", beside))
+    folder = Path(os.environ.get("KERNELFIT_DATA") or beside)
     return folder if folder.is_dir() else None
 
 
@@ -34,6 +49,19 @@ def load(name, n=None, seed=0, parts=("train",)):
         rows = np.random.default_rng(seed).permutation(len(y))[:n]
         X, y = X[rows], y[rows]
     return X, y
+
+
+def load_or_make(name, n=None):
+    """Return a set as `load` does, or synthetic data of its size where its file is missing."""
+    if (folder := data_folder()) and (folder / f"{name}.npz").exists():
+        return load(name, n)
+    kind, rows, columns = STAND_INS[name]
+    n = rows if n is None else n
+    if kind == "targets":
+        return make_friedman1(n, columns, noise=1.0, random_state=0)
+    if kind == "clusters":
+        return make_blobs(n, columns, centers=10, cluster_std=8.0, random_state=0)
+    return make_classification(n, columns, n_informative=5, flip_y=0.1, random_state=0)
 
 
 def standardise(X):

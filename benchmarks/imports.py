@@ -4,7 +4,8 @@ import os
 import subprocess
 import sys
 
-from benchmarks.report import markdown, write
+from benchmarks import records
+from benchmarks.report import table, write
 
 STATEMENTS = (
     "import sklearn.svm",
@@ -25,17 +26,26 @@ def import_seconds(statement):
 
 
 def main():
+    record = records.start("imports", rounds=ROUNDS)
     rounds = [[import_seconds(statement) for statement in STATEMENTS] for _ in range(ROUNDS)]
     least = [min(times) for times in zip(*rounds, strict=True)]
-    rows = [
-        [f"`{statement}`", seconds, seconds / least[0]]
+    record.rows = [
+        {"statement": f"`{statement}`", "s": seconds, "ratio": seconds / least[0]}
         for statement, seconds in zip(STATEMENTS, least, strict=True)
     ]
+    record.save(records.path_of("imports"))
+    page()
+
+
+def page():
+    record = records.load(records.path_of("imports"))
     write(
         "imports",
         "Importing",
-        f"CPU time, the least of {ROUNDS}; modules compiled to bytecode before.",
-        markdown(["statement", "s", "ratio"], rows),
+        f"CPU time, the least of {record.header['settings']['rounds']}; modules compiled to "
+        "bytecode before.",
+        table(record.rows),
+        records=[record],
     )
 
 

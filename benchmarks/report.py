@@ -1,12 +1,9 @@
 """Timing and tables."""
 
-import json
-import platform
 import statistics
 import time
-from pathlib import Path
 
-RESULTS = Path(__file__).parent / "results"
+from benchmarks.records import RESULTS, origin
 
 
 def measure(*calls, repeats=3, enough=3.0):
@@ -42,37 +39,21 @@ def markdown(header, rows):
     return "\n".join(lines)
 
 
+def table(rows, part=None):
+    """Return the table of a record's rows, whose keys are the columns; of one part alone."""
+    if part is not None:
+        rows = [row for row in rows if row["part"] == part]
+    columns = [key for key in rows[0] if key != "part"]
+    return markdown(columns, [[row[column] for column in columns] for row in rows])
+
+
 def _text(cell):
     return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
 
 
-def write(name, title, *parts):
-    """Write a result page and print it."""
+def write(name, title, *parts, records):
+    """Write a result page, with what made its records at the foot, and print it."""
     RESULTS.mkdir(exist_ok=True)
-    text = "\n\n".join([f"# {title}", *parts, _machine()]) + "\n"
-    (RESULTS / f"{name}.md").write_text(text)
+    text = "\n\n".join([f"# {title}", *parts, origin(*records)]) + "\n"
+    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
     print(text, flush=True)
-
-
-def record(table, name, value):
-    """Keep what was measured on one set, so that a long table can be made in parts."""
-    folder = RESULTS / table
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps(value, indent=1) + "\n")
-
-
-def recorded(table, names):
-    """Return {name: value} of the sets measured so far, in the order of the names."""
-    paths = {name: RESULTS / table / f"{name}.json" for name in names}
-    return {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
-
-
-def _machine():
-    import numba
-    import numpy
-    import sklearn
-
-    return (
-        f"Python {platform.python_version()}, numpy {numpy.__version__}, numba "
-        f"{numba.__version__}, scikit-learn {sklearn.__version__}, {platform.machine()}."
-    )

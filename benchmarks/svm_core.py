@@ -5,12 +5,18 @@ import statistics
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks import records
 from benchmarks.data import load, robust_standardise, standardise
-from benchmarks.report import markdown, measure, write
+from benchmarks.report import measure, table, write
 from benchmarks.rivals import box, dual_variable, relative_gap, rival, sufficient_tolerance
 from kernelfit import KernelSVC, KernelSVR
 from kernelfit.kernels.standard import RBF
 from kernelfit.solvers.svm_dual import solve_svm_dual
+
+COSTS = (1.0, 10.0, 100.0)
+TARGETS = (1e-3, 1e-6)  # relative gaps
+THREADS = (1, 2)
+EPSILON = {"classification": None, "regression": 0.1}
 
 
 def classification_sets():
@@ -36,9 +42,9 @@ def compare(sets, epsilon):
         moved = K + 0.02 * (wider - K)
         machine = KernelSVC if epsilon is None else KernelSVR
         extra = {} if epsilon is None else {"epsilon": epsilon}
-        for C in (1.0, 10.0, 100.0):
+        for C in COSTS:
             lower, upper = box(p, C, epsilon)
-            for target in (1e-3, 1e-6):
+            for target in TARGETS:
                 options = {"epsilon": epsilon or 0.0, "tol": target}
 
                 def solve(matrix, start=None, lower=lower, upper=upper, options=options, p=p):
@@ -48,7 +54,7 @@ def compare(sets, epsilon):
                 tol_moved, gap_moved = sufficient_tolerance(moved, p, C, epsilon, target)
                 start = solve(K).x
                 estimator = machine(C=C, kernel="precomputed", tol=target, **extra)
-                for threads in (1, 2):
+                for threads in THREADS:
                     with threadpool_limits(threads):
                         theirs, ours, fit, theirs_moved, warm = measure(
                             lambda: rival(C, epsilon, tol).fit(K, p),
@@ -77,32 +83,38 @@ def compare(sets, epsilon):
                     }  # fmt: skip
 
 
-def summarise(name, rows):
-    """Return the medians and minima that the README quotes."""
-    out = []
-    for threads in (1, 2):
+def summarise(task, rows):
+    """Yield the medians and minima that the README quotes."""
+    for threads in THREADS:
         chosen = [row for row in rows if row["threads"] == threads]
         for kind in ("solve ratio", "fit ratio", "warm ratio", "CPU ratio"):
             values = [row[kind] for row in chosen]
-            out.append([name, threads, kind, statistics.median(values), min(values), max(values)])
-    return out
+            yield {
+                "part": "summary", "task": task, "threads": threads, "ratio": kind,
+                "median": statistics.median(values), "lowest": min(values),
+                "highest": max(values),
+            }  # fmt: skip
 
 
 def main():
     KernelSVC().fit([[0.0], [1.0], [2.0]], [0, 1, 1])  # compile or load
-    tables, summary = [], []
-    for title, sets, epsilon in (
-        ("classification", classification_sets(), None),
-        ("regression", regression_sets(), 0.1),
-    ):
+    record = records.start("svm_core", C=COSTS, gap=TARGETS, threads=THREADS, epsilon=EPSILON)
+    sets = {"classification": classification_sets(), "regression": regression_sets()}
+    for task, epsilon in EPSILON.items():
         rows = []
-        for row in compare(sets, epsilon):
+        for row in compare(sets[task], epsilon):
+            rows.append({"part": task, **row})
             print(
-                *(f"{value:.3g}" if isinstance(value, float) else value for value in row.values())
+                *(f"{value:.3g}" if isinstance(value, float) else value for value in row.values()),
+                flush=True,
             )
-            rows.append(row)
-        summary += summarise(title, rows)
-        tables.append(f"## {title}\n\n" + markdown(list(rows[0]), [row.values() for row in rows]))
+        record.rows += [*rows, *summarise(task, rows)]
+    record.save(records.path_of("svm_core"))
+    page()
+
+
+def page():
+    record = records.load(records.path_of("svm_core"))
     write(
         "svm_core",
         "Solving the SVM dual on a precomputed Gram matrix",
@@ -111,8 +123,9 @@ def main():
         "estimator with its input checks and its polish beyond the gap, *warm* the solver on "
         "K + 0.02 (K2 - K) from the solution for K, against the rival's fit of the moved matrix. "
         "The rival's `tol` is the largest that reaches the gap.",
-        markdown(["task", "threads", "ratio", "median", "lowest", "highest"], summary),
-        *tables,
+        table(record.rows, "summary"),
+        *(f"## {task}\n\n" + table(record.rows, task) for task in EPSILON),
+        records=[record],
     )
 
 

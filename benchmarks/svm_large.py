@@ -8,8 +8,9 @@ import time
 
 import numpy as np
 
+from benchmarks import records
 from benchmarks.data import load
-from benchmarks.report import markdown, write
+from benchmarks.report import table, write
 
 C, GAMMA, CACHE = 32.0, 2.0, 1024
 
@@ -28,10 +29,10 @@ def fit(name, tol):
     model.fit(X[small], y[small])  # compile or load
     wall, cpu = time.perf_counter(), time.process_time()
     model.fit(X, y)
-    took = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    took = {"wall s": time.perf_counter() - wall, "CPU s": time.process_time() - cpu}
     took["peak GiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     took["gap"] = _relative_gap(X, np.where(y > 0, 1.0, -1.0), dual_variable(model, len(y)))
-    took["support"] = len(model.support_)
+    took["support vectors"] = len(model.support_)
     print(json.dumps(took))
 
 
@@ -57,20 +58,25 @@ def _relative_gap(X, p, beta):
 
 
 def main():
-    rows = []
+    record = records.start("svm_large", C=C, gamma=GAMMA, cache_size=CACHE)
     for name, tol in (("SVC", 1e-3), ("KernelSVC", 1e-3), ("KernelSVC", 1e-6)):
         command = [sys.executable, "-m", "benchmarks.svm_large", name, str(tol)]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        took = json.loads(out.splitlines()[-1])
-        rows.append([name, tol, took["wall"], took["cpu"], took["peak GiB"], took["gap"],
-                     took["support"]])  # fmt: skip
+        record.rows.append({"model": name, "tol": tol, **json.loads(out.splitlines()[-1])})
+    record.save(records.path_of("svm_large"))
+    page()
+
+
+def page():
+    record = records.load(records.path_of("svm_large"))
     write(
         "svm_large",
         "ijcnn1: 49,990 rows, rbf, gamma = 2, C = 32, cache 1 GiB",
         "Each model in its own process. `tol` is each library's own: a violation for SVC, a "
         "relative duality gap for KernelSVC, which then polishes the solution. *gap* is the "
         "relative duality gap recomputed from the coefficients.",
-        markdown(["model", "tol", "wall s", "CPU s", "peak GiB", "gap", "support vectors"], rows),
+        table(record.rows),
+        records=[record],
     )
 
 

@@ -9,10 +9,12 @@ recompute.
 import numpy as np
 from sklearn.svm import SVC, SVR
 
+from benchmarks import records
 from benchmarks.data import load, unit_range
-from benchmarks.report import markdown, measure, write
+from benchmarks.report import measure, table, write
 from kernelfit import TKLClassifier, TKLRegressor
 
+FAMILY = {"degree": 1, "basis": "x"}
 AT_MEDIAN = ", two classes"  # of targets, divided at their median
 # Seconds of CPU that the authors' package took under Octave on two shared cores, and its settings.
 AUTHORS = {
@@ -30,64 +32,79 @@ def pair(name, C, delta, tol, n=None):
     if name.endswith(AT_MEDIAN):
         y = y > np.median(y)
     if len(np.unique(y)) == 2:
-        rival, ours = SVC(C=C), TKLClassifier(C=C, delta=delta, tol=tol)
+        rival, ours = SVC(C=C), TKLClassifier(C=C, delta=delta, tol=tol, **FAMILY)
     else:
-        rival, ours = SVR(C=C, epsilon=0.1), TKLRegressor(C=C, delta=delta, epsilon=0.1, tol=tol)
+        rival = SVR(C=C, epsilon=0.1)
+        ours = TKLRegressor(C=C, delta=delta, epsilon=0.1, tol=tol, **FAMILY)
     ours.fit(X[:50], y[:50])  # compile or load
     return len(y), lambda: rival.fit(X, y), lambda: ours.fit(X, y)
 
 
 def against_svm():
-    rows = []
     for name, n in (("abalone", 3300), ("ccpp", 7600), ("shill_bidding", 5000)):
         for C in (1.0, 100.0):
             m, rival, ours = pair(name, C, 0.5, 1e-2, n)
             theirs, mine = measure(rival, ours, repeats=3, enough=20.0)
-            model = mine[2]
-            gap = model.dual_gap_ / model.objective_
-            ratios = [mine[k] / theirs[k] for k in (0, 1)]
-            rows.append([name, m, C, *theirs[:2], *mine[:2], *ratios, gap, model.n_iter_])
-    return rows
+            yield {
+                "part": "svm", "set": name, "rows": m, "C": C, **times(theirs, mine),
+                "wall ratio": mine[0] / theirs[0], "CPU ratio": mine[1] / theirs[1],
+                "gap": mine[2].dual_gap_ / mine[2].objective_, "iterations": mine[2].n_iter_,
+            }  # fmt: skip
 
 
 def growth():
     rows = []
     for m in (1000, 2000, 4000, 8000):
         _, rival, ours = pair("ccpp", 1.0, 0.5, 1e-2, m)
-        theirs, mine = measure(rival, ours, repeats=3, enough=20.0)
-        rows.append([m, *theirs[:2], *mine[:2]])
-    table = np.log(np.array(rows))
-    slopes = np.polyfit(table[:, 0], table[:, 1:], 1)[0]
-    return [*rows, ["exponent", *map(float, slopes)]]
+        found = measure(rival, ours, repeats=3, enough=20.0)
+        rows.append({"part": "growth", "rows": m, **times(*found)})
+    columns = list(rows[0])[2:]
+    logarithms = np.log([[row[column] for column in columns] for row in rows])
+    slopes = np.polyfit(np.log([row["rows"] for row in rows]), logarithms, 1)[0]
+    exponents = dict(zip(columns, map(float, slopes), strict=True))
+    return [*rows, {"part": "growth", "rows": "exponent", **exponents}]
+
+
+def times(theirs, mine):
+    return {
+        "SVM wall s": theirs[0], "SVM CPU s": theirs[1],
+        "TKL wall s": mine[0], "TKL CPU s": mine[1],
+    }  # fmt: skip
 
 
 def against_authors():
-    rows = []
     for (name, C, delta), seconds in AUTHORS.items():
         for tol in (1e-3, 1e-6):
             _, _, ours = pair(name, C, delta, tol)
             ((_, taken, model),) = measure(ours, repeats=3)
-            gap = model.dual_gap_ / model.objective_
-            rows.append([name, C, delta, seconds, taken, seconds / taken, gap])
-    return rows
+            yield {
+                "part": "authors", "set": name, "C": C, "delta": delta, "theirs": seconds,
+                "ours": taken, "ratio": seconds / taken,
+                "our gap": model.dual_gap_ / model.objective_,
+            }  # fmt: skip
 
 
 def main():
-    times = ["SVM wall s", "SVM CPU s", "TKL wall s", "TKL CPU s"]
+    record = records.start("tkl", delta=0.5, epsilon=0.1, tol=1e-2, **FAMILY)
+    record.rows = [*against_svm(), *growth(), *against_authors()]
+    record.save(records.path_of("tkl"))
+    page()
+
+
+def page():
+    record = records.load(records.path_of("tkl"))
     write(
         "tkl",
         "Tessellated kernel learning: time of one fit",
         "Degree 1, basis x, delta = 0.5, relative gap at most 1e-2, against SVC or SVR with the "
         "Gaussian kernel and the same C.",
-        markdown(
-            ["set", "rows", "C", *times, "wall ratio", "CPU ratio", "gap", "iterations"],
-            against_svm(),
-        ),
+        table(record.rows, "svm"),
         "Growth with the number of rows (ccpp, C = 1):",
-        markdown(["rows", *times], growth()),
+        table(record.rows, "growth"),
         "CPU seconds of the authors' package under Octave, on other hardware, at its own "
         "tolerance, and ours:",
-        markdown(["set", "C", "delta", "theirs", "ours", "ratio", "our gap"], against_authors()),
+        table(record.rows, "authors"),
+        records=[record],
     )
 
 

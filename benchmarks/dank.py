@@ -12,12 +12,14 @@ from benchmarks import records
 from benchmarks.data import load, unit_range
 from benchmarks.report import measure, table, write
 from kernelfit import DANKClassifier, KernelSVC, KernelSVCCV
+from kernelfit.kernels.gram import DenseGram
 from kernelfit.kernels.standard import RBF
-from kernelfit.learners.dank import learn_factor
-from kernelfit.solvers.gram import DenseGram
-from kernelfit.solvers.projections import project_box_plane
+from kernelfit.learners.hadamard import Penalty, learn_factor
+from kernelfit.tasks.losses import hinge
+from kernelfit.tasks.projection import project_box_plane
 
 PAPER_ROUNDS = 2000
+POWERS = 2.0 ** np.arange(-5, 6)  # the papers' grid, for C and for sigma
 EEG = {"C": 32.0, "gamma": 100.0, "cache_size": 1024}
 LARGE = {"C": 32.0, "gamma": 2.0, "tau": 0.0, "cache_size": 1024, "tol": 1e-3}
 # The paper's seconds on ijcnn1 (its Table 4), MATLAB on a Xeon E5-2695.
@@ -50,30 +52,28 @@ def against_algorithm_1():
         X, y = load(name)
         half = np.random.default_rng(0).permutation(len(y))[: len(y) // 2]
         X, y = unit_range(X[half]), np.where(y[half] > 0, 1.0, -1.0)
-        chosen = KernelSVCCV().fit(X, y).best_params_
+        chosen = KernelSVCCV(0.5 / POWERS[::-1] ** 2, POWERS).fit(X, y).best_params_
         gram = DenseGram(RBF(chosen["gamma"])(X))
-        bound = chosen["C"] * y
-        box = np.minimum(bound, 0.0), np.maximum(bound, 0.0)
+        task, weight = hinge(y, chosen["C"]), np.ones(len(y))
         for tau, solver in ((0.0, "quartic"), (0.01, "newton")):
-            shared = {"weight": np.ones(len(y)), "eta": 1.0, "relative": True, "tau": tau}
+            problem = gram, task, Penalty("dank", 1.0, True, tau)
+            options = {"weight": weight, "tol": 1e-6}
 
-            def ours(shared=shared, solver=solver, gram=gram, y=y, box=box):
-                return learn_factor(gram, y, *box, solver=solver, tol=1e-6, **shared)
+            def ours(problem=problem, options=options, solver=solver):
+                return learn_factor(*problem, solver=solver, **options)
 
-            def theirs(shared=shared, gram=gram, y=y, box=box):
-                return learn_factor(
-                    gram, y, *box, solver="nesterov", tol=1e-6, max_iter=PAPER_ROUNDS, **shared
-                )
+            def theirs(problem=problem, options=options):
+                return learn_factor(*problem, solver="nesterov", max_iter=PAPER_ROUNDS, **options)
 
             ours()  # compile or load
             ((_, fast, found),) = measure(ours, repeats=9)
             eta = found.response.eta
 
             def printed(gram=gram, y=y, chosen=chosen, eta=eta, tau=tau):
-                return algorithm_1(gram.matrix, y, chosen["C"], eta, tau)
+                return algorithm_1(gram.whole, y, chosen["C"], eta, tau)
 
             (_, printed_time, beta), (_, slow, reached) = measure(printed, theirs, repeats=1)
-            if np.abs(beta - reached.x).max() > 1e-3 * np.abs(beta).max():
+            if np.abs(beta - reached.x[0]).max() > 1e-3 * np.abs(beta).max():
                 raise RuntimeError("expected both forms of Algorithm 1 to agree")
             yield {
                 "part": "algorithm 1", "set": name, "n": len(y), "tau": tau, "solver": solver,

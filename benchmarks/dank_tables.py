@@ -146,7 +146,7 @@ def run_split(name, X, y, X_test, y_test):
     scores, gaps = {}, []
     kind, loss, plain_search = "Classifier", {}, kernelfit.KernelSVCCV
     if name in REGRESSION:
-        kind, loss, plain_search = "Regressor", {"epsilon": TUBE}, kernelfit.KernelSVRCV
+        kind, loss, plain_search = "Regressor", {"epsilons": [TUBE]}, kernelfit.KernelSVRCV
     learned_search = getattr(kernelfit, f"DANK{kind}CV")
 
     def note(method, model):
@@ -161,7 +161,7 @@ def run_split(name, X, y, X_test, y_test):
     for method, options in MACHINES.items():
         for rule in RULES:
             machine = getattr(kernelfit, f"{method}{kind}")
-            model = machine(**plain.best_params_, **options, **loss, out_of_sample=rule)
+            model = machine(**plain.best_params_, **options, out_of_sample=rule)
             model.fit(X, y)
             note(f"{method} {rule}", model)
             gaps.append(float(np.max(model.dual_gap_ / np.abs(model.objective_))))

@@ -11,7 +11,8 @@ from benchmarks.report import measure, table, write
 from benchmarks.rivals import box, dual_variable, relative_gap, rival, sufficient_tolerance
 from kernelfit import KernelSVC, KernelSVR
 from kernelfit.kernels.standard import RBF
-from kernelfit.solvers.svm_dual import solve_svm_dual
+from kernelfit.solvers.dual.solve import solve_dual
+from kernelfit.tasks.losses import hinge, tube
 
 COSTS = (1.0, 10.0, 100.0)
 TARGETS = (1e-3, 1e-6)  # relative gaps
@@ -45,10 +46,10 @@ def compare(sets, epsilon):
         for C in COSTS:
             lower, upper = box(p, C, epsilon)
             for target in TARGETS:
-                options = {"epsilon": epsilon or 0.0, "tol": target}
+                task = hinge(p, C) if epsilon is None else tube(p, C, epsilon)
 
-                def solve(matrix, start=None, lower=lower, upper=upper, options=options, p=p):
-                    return solve_svm_dual(matrix, p, lower, upper, warm_start=start, **options)
+                def solve(matrix, start=None, task=task, target=target):
+                    return solve_dual(matrix, task, start=start, tol=target)
 
                 tol, gap = sufficient_tolerance(K, p, C, epsilon, target)
                 tol_moved, gap_moved = sufficient_tolerance(moved, p, C, epsilon, target)

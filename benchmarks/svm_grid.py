@@ -23,7 +23,7 @@ def main():
         half = np.random.default_rng(0).permutation(len(y))[: len(y) // 2]
         X, y = unit_range(X[half]), y[half]
         folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y))
-        search = KernelSVCCV(GRID["gamma"], GRID["C"], cv=folds, tol=TOL)
+        search = KernelSVCCV(GRID["gamma"], GRID["C"], cv=folds, tol=TOL, search_tol=TOL)
         search.fit(X, y)  # compile or load
         for jobs in (1, 2):
             with threadpool_limits(1):

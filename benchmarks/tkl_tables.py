@@ -136,7 +136,7 @@ def settings(name):
         found["search_rows"] = SEARCH_ROWS[name]
     if name in REGRESSION:
         found["TKL"] |= {"epsilons": [0.01, 0.05, 0.1], "cache_size": 6000}
-        found["SVM"] |= {"epsilon": 0.05, "cache_size": 6000}
+        found["SVM"] |= {"epsilons": [0.05], "cache_size": 6000}
     return found
 
 

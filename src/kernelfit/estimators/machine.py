@@ -2,7 +2,7 @@
 
 import warnings
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -40,7 +40,7 @@ class KernelMachine(BaseEstimator):
     n_jobs = None  # where the machine has no such parameter
     _polish = True  # whether to go on towards the exact solution once the tolerance is met
     _shares_cache = False  # whether problems on all rows read one cache of kernel rows
-    _root = None  # the initial kernel, where the learned ones multiply it
+    _root: Any = None  # the initial kernel, where the learned ones multiply it
 
     def fit(self, X, y, sample_weight=None):
         """Train on the given data.

@@ -139,7 +139,7 @@ def grid_losses(problem, t, size=20001):
     low = np.where(np.isfinite(problem.lower), problem.lower, -reach)
     high = np.where(np.isfinite(problem.upper), problem.upper, reach)
     s = low + np.linspace(0.0, 1.0, size)[:, None] * (high - low)
-    s = np.concatenate([s, np.zeros((1, problem.n))])
+    s = np.concatenate([np.clip(s, low, high), np.zeros((1, problem.n))])
     values = s * t - problem.epsilon * abs(s) - 0.5 * problem.ridges * s * s
     return values.max(axis=0), 0.125 * problem.ridges * ((high - low) / (size - 1)) ** 2
 

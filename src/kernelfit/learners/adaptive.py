@@ -125,7 +125,7 @@ class AdaptiveLearner:
         beta = None if start is None else start[0][0]
         penalty = self.penalty
         if self.division is not None:
-            divided, mean = self._learn_blocks(gram, task, rows)
+            divided, mean = self._learn_blocks(self.division, gram, task, rows)
             if self.division.combine != "global":
                 result = replace(divided, intercept=np.array([mean]))
                 return self._wrap(result, rows, mean)
@@ -165,14 +165,15 @@ class AdaptiveLearner:
                 callback=callback,
             )
 
-    def _learn_blocks(self, gram: Gram, task: Task, rows: Rows) -> tuple[SaddleResult, float]:
+    def _learn_blocks(
+        self, division: Division, gram: Gram, task: Task, rows: Rows
+    ) -> tuple[SaddleResult, float]:
         """Return the blocks' solutions, and what they take for the intercept.
 
         Blocks have no intercept: the mean of the targets stands for it, so that a shift of the
         targets changes nothing.
         """
-        division, weight = self.division, self.weight[rows]
-        assert division is not None
+        weight = self.weight[rows]
         centred = division.centre_targets and task.has_intercept
         mean = float(np.average(task.p, weights=weight)) if centred else 0.0
         result = learn_blocks(
@@ -229,15 +230,8 @@ class AdaptiveLearner:
         if self.division is not None and self.division.combine == "nearest":
             root: Any = self.kernel
             kernel = BlockKernel(kernel, root, self.division.centres, extension.points[rows])
-        return Learned(
-            x=result.x,
-            objective=result.objective,
-            gap=result.gap,
-            n_iter=result.n_iter,
-            converged=result.converged,
-            history=result.history,
-            status=result.status,
-            ending=result.ending,
+        return Learned.of(
+            result,
             intercept=intercept,
             witness=result.witness,
             kernel=kernel,
@@ -290,15 +284,9 @@ class AdaptiveLearner:
             before = plain
 
     def _candidate(self, result: Any, x: FloatArray, intercept: float, scale: float) -> Learned:
-        return Learned(
+        return Learned.of(
+            result,
             x=x[None],
-            objective=result.objective,
-            gap=result.gap,
-            n_iter=result.n_iter,
-            converged=result.converged,
-            history=result.history,
-            status=result.status,
-            ending=result.ending,
             intercept=np.array([intercept]),
             witness=x[None],
             kernel=self.kernel,

@@ -76,15 +76,9 @@ class FixedLearner:
 
     def _wrap(self, result: DualResult) -> Learned:
         x = result.x[None]
-        return Learned(
+        return Learned.of(
+            result,
             x=x,
-            objective=result.objective,
-            gap=result.gap,
-            n_iter=result.n_iter,
-            converged=result.converged,
-            history=result.history,
-            status=result.status,
-            ending=result.ending,
             intercept=np.array([result.intercept]),
             witness=x,
             kernel=self.kernel,

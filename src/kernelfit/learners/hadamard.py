@@ -258,15 +258,9 @@ def _quartic(
     )
     energy = task.kappa(found.x) - found.objective
     response = family.smooth_response(found.x, energy, found.decision, found.kernel_values)
-    return SaddleResult(
+    return SaddleResult.of(
+        found,
         x=found.x[None],
-        objective=found.objective,
-        gap=found.gap,
-        n_iter=found.n_iter,
-        converged=found.converged,
-        history=found.history,
-        status=found.status,
-        ending=found.ending,
         theta=response,
         response=response,
         intercept=np.array([found.intercept]),

@@ -72,15 +72,8 @@ class PositiveMatrixLearner:
             start=start,
             callback=callback,
         )
-        return Learned(
-            x=result.x,
-            objective=result.objective,
-            gap=result.gap,
-            n_iter=result.n_iter,
-            converged=result.converged,
-            history=result.history,
-            status=result.status,
-            ending=result.ending,
+        return Learned.of(
+            result,
             intercept=result.intercept,
             witness=result.witness,
             kernel=self.family.kernel(result.theta),

@@ -1,8 +1,8 @@
 """What a solver returns."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,12 @@ class CertifiedResult(SolverResult):
 
     status: Status
     ending: Ending
+
+    @classmethod
+    def of(cls, result: "CertifiedResult", **more: Any) -> Self:
+        """Return a result of this class with the fields of another one, and more."""
+        shared = {field.name: getattr(result, field.name) for field in fields(CertifiedResult)}
+        return cls(**{**shared, **more})
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,7 @@ class HadamardKernel:
             count = 1 if self.rule == "nearest" else self.n_neighbors
             shares = knn_shares(squared_distances(X, self.points), self.weight, count)
         known = _equal_rows(X, self.points)
-        counts = np.array([len(mine) for mine in known])
+        counts = np.array([len(mine) for mine in known], dtype=np.intp)
         rows = np.repeat(np.arange(len(known)), counts)
         columns = np.array([i for mine in known for i in mine], dtype=np.intp)
         own = sparse.csr_array((1.0 / counts[rows], (rows, columns)), shape=(len(known), n))

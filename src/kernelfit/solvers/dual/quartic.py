@@ -101,20 +101,11 @@ def solve_quartic_dual(
     task, shift = task.centred()
     weight = np.ones(task.n) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
     state = _QuarticState(gram, task, task.start(start), assume_psd, weight, 0.25 / eta)
-    found, ending, history = run_rounds(
-        state, tol=tol, max_iter=max_iter, polish=polish, callback=callback
-    )
-    return QuarticResult(
-        x=state.beta,
-        objective=found.objective,
-        gap=found.gap if state.convex else np.nan,
-        n_iter=len(history),
-        converged=ending == "tolerance",
-        history=history,
-        status="proved" if state.convex else "stationary",
-        ending=ending,
-        intercept=found.intercept + shift,
-        decision=state.gradient() + task.p,
+    result = run_rounds(state, tol=tol, max_iter=max_iter, polish=polish, callback=callback)
+    return QuarticResult.of(
+        result,
+        intercept=result.intercept + shift,
+        decision=result.decision,
         kernel_values=state.v + task.p,
     )
 
@@ -146,6 +137,10 @@ class _QuarticState(DualState):
     def recompute(self) -> None:
         """Compute ``v`` and ``s`` from beta and exact rows."""
         self._restart(exact=True)
+
+    def exact_decision(self) -> FloatArray:
+        """Return ``(F o K) beta``."""
+        return self.gradient() + self.task.p
 
     def gradient(self) -> FloatArray:
         """Return ``(F o K) beta - p``."""

@@ -16,7 +16,7 @@ from numba import njit
 
 from kernelfit.kernels.gram import Gram
 from kernelfit.solvers.dual.pair_steps import one_sided_rates
-from kernelfit.solvers.result import Callback, Ending, FloatArray
+from kernelfit.solvers.result import Callback, DualResult, Ending, FloatArray
 from kernelfit.tasks.task import Certificate, Task
 from kernelfit.utils.threads import threads_for
 
@@ -80,6 +80,10 @@ class DualState(ABC):
     @abstractmethod
     def certificate(self) -> Certificate:
         """Return the certificate of beta."""
+
+    @abstractmethod
+    def exact_decision(self) -> FloatArray:
+        """Return the decision values of beta, just recomputed."""
 
     @abstractmethod
     def solve_block(self, K: npt.NDArray[Any], index: Any, target: float, polish: bool) -> bool:
@@ -190,7 +194,7 @@ def run_rounds(
     max_iter: int,
     polish: bool,
     callback: Callback | None,
-) -> tuple[Certificate, Ending, tuple[tuple[float, float], ...]]:
+) -> DualResult:
     """Improve a dual point round by round until its certificate meets the tolerance.
 
     What ends the rounds is judged by an exact gradient, never by one that steps have updated.
@@ -209,10 +213,8 @@ def run_rounds(
 
     Returns
     -------
-    certificate : Certificate
-    ending : str
-        Why the rounds ended.
-    history : tuple of (objective, gap)
+    DualResult
+        Its x is the state's beta, changed in place.
     """
     task, beta = state.task, state.beta
     history: list[tuple[float, float]] = []
@@ -240,7 +242,18 @@ def run_rounds(
         stalled = not state.improve(wanted, polish=met) or _stands_still(history)
         rounds += 1
     ending: Ending = "max_iter" if rounds == max_iter and not stalled else "rounding"
-    return found, "tolerance" if met else ending, tuple(history)
+    return DualResult(
+        x=beta,
+        objective=found.objective,
+        gap=found.gap if state.convex else np.nan,
+        n_iter=len(history),
+        converged=met,
+        history=tuple(history),
+        status="proved" if state.convex else "stationary",
+        ending="tolerance" if met else ending,
+        intercept=found.intercept,
+        decision=state.exact_decision(),
+    )
 
 
 def _stands_still(history: list[tuple[float, float]]) -> bool:

@@ -10,6 +10,7 @@ Each round improves a block of variables (:mod:`kernelfit.solvers.dual.rounds`) 
 the duality gap.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -95,21 +96,8 @@ def solve_dual(
     gram = DenseGram(K) if isinstance(K, np.ndarray) else K
     task, shift = task.centred()
     state = _QuadraticState(gram, task, task.start(start), assume_psd)
-    found, ending, history = run_rounds(
-        state, tol=tol, max_iter=max_iter, polish=polish, callback=callback
-    )
-    return DualResult(
-        x=state.beta,
-        objective=found.objective,
-        gap=found.gap if state.convex else np.nan,
-        n_iter=len(history),
-        converged=ending == "tolerance",
-        history=history,
-        status="proved" if state.convex else "stationary",
-        ending=ending,
-        intercept=found.intercept + shift,
-        decision=state.decision,
-    )
+    result = run_rounds(state, tol=tol, max_iter=max_iter, polish=polish, callback=callback)
+    return replace(result, intercept=result.intercept + shift) if shift else result
 
 
 class _QuadraticState(DualState):
@@ -132,6 +120,10 @@ class _QuadraticState(DualState):
     def gradient(self) -> FloatArray:
         """Return ``g``."""
         return self.g
+
+    def exact_decision(self) -> FloatArray:
+        """Return ``K beta``."""
+        return self.decision
 
     def recompute(self) -> None:
         """Compute ``g`` from beta and exact rows."""

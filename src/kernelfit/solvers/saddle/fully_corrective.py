@@ -46,6 +46,7 @@ _NEW_DIRECTIONS = 4
 # steps; but several tasks are coupled by 1 / rho, and are trained one after the other.
 _WEIGHT, _MAX_WEIGHT, _MIN_WEIGHT, _MIN_COUPLED = 0.5, 2.0, 3e-3, 0.5
 _FULL_STEP, _SHORT_STEP = 0.9, 0.3
+_FLAT = 1e-13  # of the objective: what a slope is off by rounding
 
 
 def fully_corrective_steps(
@@ -148,7 +149,10 @@ def _line_search(
         return sum(task.kappa_slope(b, m) for task, b, m in pairs) - energy
 
     rate = slope(0.0)
-    return follow(falling_root(rate), slope) if rate > 0.0 else 0.0
+    if rate > 0.0:
+        return follow(falling_root(rate), slope)
+    # Near the optimum the slope is rounding error of either sign, and the model knows better.
+    return 1.0 if rate >= -_FLAT * abs(problem.kappa(beta)) else 0.0
 
 
 def _grow(V: Array, centre: Array, D: SymmetricMatrix, allowed: float) -> tuple[Array, Array]:

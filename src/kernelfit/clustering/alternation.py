@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import qr
 
-from kernelfit.families.discriminative import GeneralSimilarity, KernelSimilarity
+from kernelfit.clustering.projected_gradient import projected_gradient
+from kernelfit.clustering.similarity import GeneralSimilarity, KernelSimilarity
+from kernelfit.clustering.simplex_qp import solve_simplex_qp
 from kernelfit.linalg.eigen import EigenResult, leading_eigenpairs
-from kernelfit.solvers.projected_gradient import projected_gradient
 from kernelfit.solvers.projections import project_box_plane
-from kernelfit.solvers.simplex_qp import solve_simplex_qp
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from kernelfit.learners.kernel_kmeans import kernel_kmeans, mean_distances, spread_start
+from kernelfit.clustering.lloyd import kernel_kmeans, mean_distances, spread_start
 
 
 def points(seed=0):

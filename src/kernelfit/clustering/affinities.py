@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from kernelfit.families.discriminative import LowRank
-from kernelfit.kernels.affinity import (
+from kernelfit.clustering.graphs import (
     bandwidth_gamma,
     diagnose_landmarks,
     local_scales,
@@ -20,8 +19,9 @@ from kernelfit.kernels.affinity import (
     self_tuning,
     symmetrised,
 )
+from kernelfit.clustering.self_representation import lasso_representation, matching_pursuit
+from kernelfit.clustering.similarity import LowRank
 from kernelfit.kernels.distances import squared_distances, sum_squared_differences
-from kernelfit.kernels.self_representation import lasso_representation, matching_pursuit
 from kernelfit.kernels.standard import RBF, scale_gamma
 
 _SELF_TUNING_NEIGHBOUR = 7  # whose distance is the local scale, as its authors propose

@@ -46,7 +46,7 @@ def matching_pursuit(
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelfit.kernels.self_representation import matching_pursuit
+    >>> from kernelfit.clustering.self_representation import matching_pursuit
     >>> X = np.array([[1.0, 0, 0], [0, 1, 0], [0.6, 0.8, 0], [0, 0, 1]])
     >>> indices, coefs = matching_pursuit(X, X, 2, exclude_self=True)
     >>> indices[2], coefs[2].round(6)

@@ -17,10 +17,9 @@ from sklearn.base import (
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelfit.estimators.affinity import (
+from kernelfit.clustering.affinities import (
     CallableAffinity,
     NeighbourAffinity,
     PrecomputedAffinity,
@@ -28,10 +27,11 @@ from kernelfit.estimators.affinity import (
     SelfRepresentationAffinity,
     SelfTuningAffinity,
 )
-from kernelfit.families.discriminative import LowRank
-from kernelfit.kernels.affinity import diagnose, diagnose_points
-from kernelfit.learners.cds import pivoted_labels
+from kernelfit.clustering.alternation import pivoted_labels
+from kernelfit.clustering.graphs import diagnose, diagnose_points
+from kernelfit.clustering.similarity import LowRank
 from kernelfit.utils.progress import show_progress
+from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import one_openmp_thread
 from kernelfit.utils.validation import check_kernel_matrix
 

@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelfit.estimators.clustering import BaseAffinityClustering
-from kernelfit.learners.kernel_kmeans import kernel_kmeans, spread_start
+from kernelfit.clustering.base import BaseAffinityClustering
+from kernelfit.clustering.lloyd import kernel_kmeans, spread_start
+from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _ROUNDING = 1e-9  # of the kernel's entries, in the mean squared distance to the cluster means
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelfit.families import discriminative
-from kernelfit.families.discriminative import GeneralSimilarity, KernelSimilarity, LowRank
+from kernelfit.clustering import similarity as discriminative
+from kernelfit.clustering.similarity import GeneralSimilarity, KernelSimilarity, LowRank
 from tests.reference import clustering as reference
 
 MU = 0.4

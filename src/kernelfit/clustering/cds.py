@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelfit.estimators.affinity import RBFAffinity
-from kernelfit.estimators.clustering import BaseCDS
-from kernelfit.families.discriminative import GeneralSimilarity, KernelSimilarity, LowRank
-from kernelfit.kernels.affinity import with_own_pieces
-from kernelfit.learners.cds import cluster, cluster_literal, sparse_weights
+from kernelfit.clustering.affinities import RBFAffinity
+from kernelfit.clustering.alternation import cluster, cluster_literal, sparse_weights
+from kernelfit.clustering.base import BaseCDS
+from kernelfit.clustering.graphs import with_own_pieces
+from kernelfit.clustering.similarity import GeneralSimilarity, KernelSimilarity, LowRank
+from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 
 class CDSKClustering(BaseCDS):

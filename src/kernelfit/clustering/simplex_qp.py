@@ -46,7 +46,7 @@ def solve_simplex_qp(
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelfit.solvers.simplex_qp import solve_simplex_qp
+    >>> from kernelfit.clustering.simplex_qp import solve_simplex_qp
     >>> solve_simplex_qp(2 * np.eye(3), np.array([0.0, 0.0, 4.0]), np.array([0.0, 0.0, 1.0])).x
     array([0.5, 0.5, 0. ])
     """

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelfit.kernels.affinity import (
+from kernelfit.clustering.graphs import (
     bandwidth_gamma,
     diagnose,
     diagnose_landmarks,
@@ -19,8 +19,8 @@ from kernelfit.kernels.affinity import (
     symmetrised,
     with_own_pieces,
 )
+from kernelfit.clustering.self_representation import lasso_representation, matching_pursuit
 from kernelfit.kernels.distances import squared_distances
-from kernelfit.kernels.self_representation import lasso_representation, matching_pursuit
 
 
 def points(n=30, d=4, seed=0):

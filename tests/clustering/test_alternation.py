@@ -5,8 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from kernelfit.families.discriminative import GeneralSimilarity, KernelSimilarity
-from kernelfit.learners.cds import (
+from kernelfit.clustering.alternation import (
     MIN_WEIGHT,
     cluster,
     cluster_literal,
@@ -14,6 +13,7 @@ from kernelfit.learners.cds import (
     pivoted_labels,
     sparse_weights,
 )
+from kernelfit.clustering.similarity import GeneralSimilarity, KernelSimilarity
 from tests.reference import clustering as reference
 
 C = 3

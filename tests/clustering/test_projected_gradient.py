@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kernelfit.solvers.projected_gradient import projected_gradient
+from kernelfit.clustering.projected_gradient import projected_gradient
+from kernelfit.clustering.simplex_qp import solve_simplex_qp
 from kernelfit.solvers.projections import project_box_plane
-from kernelfit.solvers.simplex_qp import solve_simplex_qp
 
 
 def simplex(v):

@@ -46,7 +46,7 @@ def projected_gradient(
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelfit.solvers.projected_gradient import projected_gradient
+    >>> from kernelfit.clustering.projected_gradient import projected_gradient
     >>> centre = np.array([2.0, 0.5])
     >>> def distance(x):
     ...     return float((x - centre) @ (x - centre)), 2 * (x - centre)

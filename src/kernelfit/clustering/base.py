@@ -1,4 +1,4 @@
-"""What the clusterings on an affinity share: data, affinity, embedding and new points."""
+"""What all clusterings on an affinity share: data, weights, one atomic fit, and new points."""
 
 import copy
 import warnings
@@ -6,15 +6,9 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-    clone,
-)
-from sklearn.cluster import KMeans
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -27,22 +21,29 @@ from kernelfit.clustering.affinities import (
     SelfRepresentationAffinity,
     SelfTuningAffinity,
 )
-from kernelfit.clustering.alternation import pivoted_labels
-from kernelfit.clustering.graphs import diagnose, diagnose_points
-from kernelfit.clustering.similarity import LowRank
+from kernelfit.clustering.diagnosis import diagnose_scales
+from kernelfit.clustering.matrices import BlockProducts, LowRank
+from kernelfit.clustering.rows import KnownRows, distinct_affinities, distinct_points, row_marks
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval, StrOptions
-from kernelfit.utils.threads import one_openmp_thread
-from kernelfit.utils.validation import check_kernel_matrix
+from kernelfit.utils.threads import blas_threads, one_blas_thread
+from kernelfit.utils.validation import check_kernel_matrix, check_weights
 
 _CHUNK_BYTES = 2**26  # of affinities of new points computed at a time
-_ENTROPY_GRID = np.arange(1, 11) * 0.05
-_LEAST_SCALE = 1e-150  # of affinities: products of two must neither vanish nor overflow
-_ZERO = 1e-10  # eigenvalues of a normalised similarity below it are rounding
 
 
-class BaseAffinityClustering(ClusterMixin, BaseEstimator):
-    """Base of the clusterings on an affinity: data, affinity and chunks of new points."""
+class BaseClustering(ClusterMixin, BaseEstimator):
+    """Base of the clusterings on an affinity.
+
+    Equal rows of the data are one point with a weight. The distinct points are put into ascending
+    order before anything is computed. So a point that is repeated and a point with a weight are the
+    same to the last bit, the order of the rows does not matter, and equal rows share a cluster.
+    All products of fit are sums of one order, whatever the number of threads.
+
+    A subclass computes the clusters of the distinct points in ``_cluster`` and assigns new points
+    in ``_assign``. Its fitted attributes whose names start with an underscore refer to distinct
+    points.
+    """
 
     _parameter_constraints: ClassVar[dict] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -78,7 +79,7 @@ class BaseAffinityClustering(ClusterMixin, BaseEstimator):
     def _precomputed(self):
         return isinstance(self.affinity, str) and self.affinity == "precomputed"
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Cluster the data.
 
         Parameters
@@ -88,6 +89,9 @@ class BaseAffinityClustering(ClusterMixin, BaseEstimator):
             (n_samples, n_samples), dense or sparse, for ``affinity="precomputed"``.
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many times every point counts: a weight of 2 equals a repeated row, a weight of 0 a
+            row that is left out, which is then labelled like a new point. Ones when None.
 
         Returns
         -------
@@ -101,26 +105,69 @@ class BaseAffinityClustering(ClusterMixin, BaseEstimator):
         fitted = copy.copy(self)
         for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
             delattr(fitted, name)
-        rng = check_random_state(self.random_state)
-        fitted._affinity = self._make_affinity(rng)
-        X = fitted._check_data(X, fitted._affinity, reset=True)
-        if self.n_clusters > X.shape[0]:
-            raise ValueError(
-                f"expected n_clusters <= n_samples, got n_clusters={self.n_clusters} and "
-                f"n_samples={X.shape[0]}"
-            )
-        K = fitted._affinity.fit(X)
-        if not isinstance(K, LowRank):
-            self._check_affinity(K)
-        fitted.affinity_matrix_ = K
-        if isinstance(fitted._affinity, RBFAffinity):
-            fitted.gamma_ = fitted._affinity.gamma
-        fitted._fit(X, K, rng)
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        n_threads = blas_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+        with one_blas_thread(), BlockProducts(n_threads) as multiply:
+            complaints = fitted._fit(X, sample_weight, seed, multiply)
+        for message, category in complaints:
+            warnings.warn(message, category, stacklevel=2)
         self.__dict__ = fitted.__dict__
         return self
 
+    def _fit(self, X, sample_weight, seed, multiply):
+        """Fit in place and return the warnings, each with its category."""
+        affinity = self._affinity = self._make_affinity(seed)
+        X = self._check_data(X, affinity, reset=True)
+        n = X.shape[0]
+        if self.n_clusters > n:
+            raise ValueError(
+                f"expected n_clusters <= n_samples, got n_clusters={self.n_clusters} and "
+                f"n_samples={n}"
+            )
+        weight = check_weights(sample_weight, n)
+        if isinstance(affinity, PrecomputedAffinity):
+            self._check_affinity(X)
+            marks = row_marks(X)
+            rows = distinct_affinities(X, weight, marks)
+            known = marks[rows.first]
+            K = affinity.fit(X, rows.first if len(rows.first) < n else None)
+        else:
+            rows = distinct_points(X, weight)
+            points = X[rows.first]
+            known = row_marks(points)
+            K = affinity.fit(points, rows.counts, multiply)
+            if not isinstance(K, LowRank):
+                self._check_affinity(K)
+        if isinstance(affinity, RBFAffinity):
+            self.gamma_ = affinity.gamma
+        self._rows, self._known = rows, KnownRows(known)
+        n_clusters = min(self.n_clusters, len(rows.first))
+        complaints = self._cluster(K, n_clusters, seed, multiply)
+        if affinity.by_distance:
+            complaints.append((diagnose_scales(points, rows.counts), UserWarning))
+        n_found = len(np.unique(self._labels))
+        if n_found < self.n_clusters:
+            why = ""
+            if n_found == len(rows.first):
+                why = f": only {n_found} of the points differ"
+            complaints.append(
+                (
+                    f"{type(self).__name__} found {n_found} clusters, fewer than "
+                    f"n_clusters={self.n_clusters}{why}",
+                    ConvergenceWarning,
+                )
+            )
+        self._publish(X)
+        return [(message, category) for message, category in complaints if message is not None]
+
+    def _publish(self, X):
+        """Set the attributes that have a row for every row of the data."""
+        self.labels_ = self._everywhere(self._labels, X, self._assign)
+
     def predict(self, X):
-        """Assign new points to the clusters.
+        """Assign points to the clusters.
+
+        A row that equals a training row gets the label that it has in `labels_`.
 
         Parameters
         ----------
@@ -132,7 +179,50 @@ class BaseAffinityClustering(ClusterMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self._by_chunks(X, self._predict_chunk)
+        check_is_fitted(self)
+        X = self._check_data(X, self._affinity, reset=False)
+        with one_blas_thread():
+            return self._predict(X)
+
+    def _predict(self, X):
+        place = self._known.find(X)
+        labels = self._labels[place]
+        new = np.flatnonzero(place < 0)
+        if new.size:
+            labels[new] = self._by_chunks(X[new], self._assign)
+        return labels
+
+    @property
+    def affinity_matrix_(self):
+        """Affinity matrix of the training points, zero for those of weight zero.
+
+        A dense matrix is computed anew on every access, as predict does not need it. For
+        ``affinity="precomputed"`` there is no such attribute: it is the matrix given to fit.
+        """
+        check_is_fitted(self)
+        with one_blas_thread():
+            K = self._affinity.matrix()
+        place = self._rows.place
+        if isinstance(K, LowRank):
+            return LowRank(np.where(place[:, None] >= 0, K.Z[place], 0.0))
+        K = K[place][:, place]
+        absent = np.flatnonzero(place < 0)
+        if absent.size:
+            present = (place >= 0).astype(float)
+            if sparse.issparse(K):
+                return sparse.csr_array(K * present[:, None] * present)
+            K[absent] = 0.0
+            K[:, absent] = 0.0
+        return K
+
+    def _everywhere(self, values, X, assign):
+        """Return values of the distinct points for all rows; `assign` gives those left out."""
+        place = self._rows.place
+        out = values[place]
+        absent = np.flatnonzero(place < 0)
+        if absent.size:
+            out[absent] = self._by_chunks(X[absent], assign)
+        return out
 
     def _check_data(self, X, affinity, reset):
         precomputed = isinstance(affinity, PrecomputedAffinity)
@@ -147,8 +237,13 @@ class BaseAffinityClustering(ClusterMixin, BaseEstimator):
             reset=reset,
             accept_sparse="csr" if precomputed else False,
             dtype=np.float64,
-            copy=reset and not precomputed,  # predict refers to the training points
+            order="C",
         )
+        if sparse.issparse(X):
+            X = sparse.csr_array(X)
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
         if reset and precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"expected a square affinity matrix, got shape {X.shape}")
         if not isinstance(affinity, CallableAffinity | PrecomputedAffinity):
@@ -161,13 +256,13 @@ class BaseAffinityClustering(ClusterMixin, BaseEstimator):
                 )
         return X
 
-    def _make_affinity(self, rng):
-        """Return the affinity asked for; `rng` is for those that draw points."""
+    def _make_affinity(self, seed):
+        """Return the affinity asked for; `seed` is for those that draw points."""
         match self.affinity:
             case "rbf":
                 return RBFAffinity(self.gamma, self.n_clusters)
             case "self_tuning":
-                return SelfTuningAffinity(self.n_jobs)
+                return SelfTuningAffinity()
             case "nearest_neighbors":
                 return NeighbourAffinity(self.n_neighbors, self.n_jobs)
             case "self_representation":
@@ -189,12 +284,11 @@ class BaseAffinityClustering(ClusterMixin, BaseEstimator):
             check_kernel_matrix(np.ascontiguousarray(K), "the affinity matrix")
 
     def _by_chunks(self, X, function):
-        check_is_fitted(self)
-        X = self._check_data(X, self._affinity, reset=False)
-        step = max(1, _CHUNK_BYTES // (8 * len(self.labels_)))
+        """Return what a function makes of the affinities of the rows of X, in pieces."""
+        step = max(1, _CHUNK_BYTES // (8 * len(self._labels)))
         parts = []
         for first in range(0, X.shape[0], step):
-            C = self._affinity.cross(X[first : first + step])
+            C = self._affinity.cross(X[first : first + step], relative=self._relative)
             self._check_signs(C)
             parts.append(function(C))
         return np.concatenate(parts)
@@ -209,202 +303,9 @@ class BaseAffinityClustering(ClusterMixin, BaseEstimator):
                 "CDSClustering takes similarities of any sign"
             )
 
-
-def _inertia(means):
-    return means.inertia_
-
-
-class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseAffinityClustering):
-    """Base of `CDSKClustering` and `CDSClustering`, which differ in the similarity."""
-
-    _parameter_constraints: ClassVar[dict] = {
-        **BaseAffinityClustering._parameter_constraints,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_nonzero": [Interval(Integral, 1, None, closed="left"), None],
-        "mu": [Interval(Real, 0, 1, closed="neither"), StrOptions({"entropy"})],
-        "rho": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "assign_labels": [StrOptions({"kmeans", "cluster_qr"})],
-        "normalize_rows": ["boolean"],
-    }
-
-    def _check_affinity(self, K):
-        super()._check_affinity(K)
-        self._check_signs(K)
-        largest = K.max()
-        if not largest > 0:
-            raise ValueError("expected an affinity matrix with positive entries, got none")
-        if not _LEAST_SCALE <= largest <= 1.0 / _LEAST_SCALE:
-            raise ValueError(
-                f"expected the largest affinity between {_LEAST_SCALE:.0e} and "
-                f"{1.0 / _LEAST_SCALE:.0e}, so that degrees have inverses, got {largest:.3g}"
-            )
-
-    def _fit(self, X, K, rng):
-        seed = rng.randint(np.iinfo(np.int32).max)
-        self.mu_ = self._entropy_mu(X, seed) if self.mu == "entropy" else float(self.mu)
-        n, c = K.shape[0], self.n_clusters
-        complaint = self._complaint(X, K)
-        if complaint is not None:
-            warnings.warn(complaint, UserWarning, stacklevel=3)
-        guards = max(5, c // 4)
-        block = np.random.default_rng(seed).standard_normal((n, min(n, c + guards)))
-        result = self._cluster(K, block, seed)
-        if not result.converged:
-            warnings.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} rounds before the "
-                "objective settled: raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        n_found = len(np.unique(result.labels))
-        if n_found < c:
-            warnings.warn(
-                f"{type(self).__name__} found {n_found} clusters, fewer than n_clusters={c}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        self.labels_ = result.labels
-        self.weights_ = result.weights
-        self.embedding_ = result.embedding
-        self.eigenvalues_ = result.eigenvalues
-        self.objective_ = result.objective
-        self.history_ = np.array(result.history)
-        self.n_iter_ = result.n_iter
-        self.converged_ = result.converged
-        self._quadratic = self._mean_one_mu()
-
-    def predict(self, X):
-        """Assign new points to the clusters by the similarity classifier of the method.
-
-        The cluster k with the largest sum of weights_[i] K(x, x_i) over its points i is taken:
-        a sum, so that large clusters win where the affinity is wide, also on training points
-        with another label in `labels_` (19% of them on the standardised breast cancer data, with
-        the defaults). To follow `labels_` instead (0.4% differ), take the nearest centre in the
-        embedding, ``NearestCentroid().fit(T(X), model.labels_).predict(T(X_new))`` with
-        scikit-learn's `NearestCentroid` and ``T = lambda X: normalize(model.transform(X))``. A
-        point without similarity to any training point goes to cluster 0.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points, dense; their affinities to the training points, dense or sparse, for
-            ``affinity="precomputed"``.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        return super().predict(X)
-
-    def _complaint(self, X, K):
-        """Return one sentence on data or affinities that cannot show the clusters, or None."""
-        complaint = None if self._precomputed else diagnose_points(X, self.n_clusters)
-        if complaint is None and isinstance(K, LowRank):
-            return self._affinity.complaint
-        return complaint or diagnose(K, self.n_clusters, self._affinity.advice)
-
-    def _proposer(self, seed):
-        """Return the function from an embedding to partitions, that of the least inertia first."""
-
-        def propose(embedding):
-            if self.normalize_rows:
-                norms = np.linalg.norm(embedding, axis=1, keepdims=True)
-                embedding = embedding / np.where(norms > 0, norms, 1.0)
-            if self.assign_labels == "cluster_qr":
-                return [pivoted_labels(embedding)]
-            # Sums of several threads differ by rounding, which decides between equal partitions.
-            with one_openmp_thread(), warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # the fit tells, and once
-                found = [
-                    KMeans(self.n_clusters, n_init=1, random_state=start).fit(embedding)
-                    for start in range(seed, seed + self.n_init)
-                ]
-            return [means.labels_.astype(np.intp) for means in sorted(found, key=_inertia)]
-
-        return propose
-
-    def _options(self):
-        """Return the bound on the rounds and what to call after each."""
-        callback = None
-        if self.verbose:
-            logger = show_progress()
-
-            def callback(n_iter, objective):
-                logger.info("round %d: objective %.6g", n_iter, objective)
-
-        return {"max_iter": self.max_iter, "callback": callback}
-
-    def _entropy_mu(self, X, seed):
-        """Return the mu whose embedding of a tenth of the points has the least softmax entropy."""
-        n = X.shape[0]
-        size = min(n, max(n // 10, 2 * self.n_clusters))
-        rows = np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
-        sample = X[rows][:, rows] if self._precomputed else X[rows]
-
-        def entropy(mu):
-            trial = clone(self).set_params(mu=mu, random_state=seed, verbose=0)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                Y = trial.fit(sample).embedding_
-            logits = Y - Y.max(axis=1, keepdims=True)
-            log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-            return -np.sum(np.exp(log_p) * log_p) / len(Y)
-
-        return float(min(_ENTROPY_GRID, key=entropy))
-
-    def transform(self, X):
-        """Return the spectral embedding of new points, by its Nystroem extension.
-
-        A new point has weight one; its embedding is the average of those of the training points,
-        weighted by their similarity to it, over the eigenvalues; zero for a point without
-        similarity to any training point.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points, dense; their affinities to the training points, dense or sparse, for
-            ``affinity="precomputed"``.
-
-        Returns
-        -------
-        embedding : ndarray of shape (n_samples, n_clusters)
-        """
-        return self._by_chunks(X, self._transform_chunk)
-
-    def fit_transform(self, X, y=None):
-        """Cluster the data and return `transform` of it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points, dense; the affinity matrix, dense or sparse, for ``affinity="precomputed"``.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        embedding : ndarray of shape (n_samples, n_clusters)
-        """
-        return self.fit(X).transform(X)
-
-    @property
-    def _n_features_out(self):
-        return self.embedding_.shape[1]
-
-    def _transform_chunk(self, C):
-        weights = 1.0 + self.weights_ - self._quadratic * self.weights_
-        C = C.maximum(0.0) if sparse.issparse(C) else np.maximum(C, 0.0)
-        totals = C @ weights
-        totals = np.where(totals > 0, totals, 1.0)
-        solid = np.abs(self.eigenvalues_) > _ZERO
-        inverse = np.where(solid, 1.0 / np.where(solid, self.eigenvalues_, 1.0), 0.0)
-        return (C @ (weights[:, None] * self.embedding_)) / totals[:, None] * inverse
-
-    def _mean_one_mu(self):
-        return self.mu_
-
-    def _predict_chunk(self, C):
-        indicators = np.eye(self.embedding_.shape[1])[self.labels_]
-        return np.asarray(C @ (self.weights_[:, None] * indicators)).argmax(axis=1)
+    def _reporter(self, form):
+        """Return a function that logs its arguments in a form, or None where nothing is to be."""
+        if not self.verbose:
+            return None
+        logger = show_progress()
+        return lambda *arguments: logger.info(form, *arguments)

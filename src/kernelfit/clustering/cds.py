@@ -1,6 +1,5 @@
 """Clustering by discriminative similarity."""
 
-import warnings
 from numbers import Integral
 from typing import ClassVar
 
@@ -8,33 +7,49 @@ import numpy as np
 from scipy import sparse
 
 from kernelfit.clustering.affinities import RBFAffinity
-from kernelfit.clustering.alternation import cluster, cluster_literal, sparse_weights
-from kernelfit.clustering.base import BaseCDS
-from kernelfit.clustering.graphs import with_own_pieces
-from kernelfit.clustering.similarity import GeneralSimilarity, KernelSimilarity, LowRank
+from kernelfit.clustering.alternation import cluster
+from kernelfit.clustering.diagnosis import with_own_pieces
+from kernelfit.clustering.literal import cluster_literal, sparse_weights
+from kernelfit.clustering.matrices import LowRank, counted
+from kernelfit.clustering.similarity import GeneralSimilarity, KernelSimilarity
+from kernelfit.clustering.spectral import BaseCDS
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 
 class CDSKClustering(BaseCDS):
-    r"""Clustering by discriminative similarity via unsupervised kernel classification.
+    r"""Spectral clustering that learns how much every point counts.
+
+    You get clusters of any shape, as from spectral clustering, and a weight for every point: points
+    that resemble their own cluster alone count more than those between clusters. The method is
+    clustering by discriminative similarity via unsupervised kernel classification (CDSK) [1]_.
+    `predict` follows `labels_` on the training points and extends the clusters to new ones.
 
     .. math:: \min_{b, A}\; \rho \sum_{k=1}^{c} \frac{\mathrm{cut}(A_k)}{\mathrm{vol}(A_k)}
         + \frac{-d'b + \mu\, b'\bar K b}{1'K1},
         \qquad W_{ij} = (b_i + b_j - \mu\, b_i b_j) K_{ij}
 
-    over partitions A of the points into clusters and weights b of the points with mean one; cut and
-    volume are those of the similarity W, d = K1, and :math:`\bar K` is the affinity K, made
-    positive semidefinite where it is not. The objective is a bound on the error of the classifier
-    that `predict` uses, if it were trained on the clusters [1]_. Weights and partition are improved
-    in turns and the objective never rises; k-means on the spectral embedding proposes partitions,
-    the objective chooses among them. ``max_iter=0`` is normalised-cut spectral clustering.
+    over partitions A of the points into clusters and weights b of the points with mean one. K is
+    the affinity and d = K1. Cut and volume are those of the similarity W. The objective bounds the
+    error of a kernel classifier that is trained on the clusters. Weights and partition are improved
+    in turns, and the objective never rises. K-means on the spectral embedding of W proposes
+    partitions, and the objective chooses among them. ``max_iter=0`` is normalised-cut spectral
+    clustering.
 
-    Weights are at least 0.1, so that every point counts, and at most 1 / mu, but for "literal"
-    mode. With D = diag(d) and sigma = max(0, -l) for the smallest eigenvalue l of
-    :math:`D^{-1/2} K D^{-1/2}`, :math:`\bar K` is (K + 2 sigma D) / (1 + 2 sigma), which is K where
-    that is positive semidefinite. A point without any similarity counts as similar to itself alone,
-    so it is a component of its own; where there are more components than clusters, it goes to an
-    arbitrary cluster, with a warning.
+    The fine print:
+
+    * Distances see units. Standardise the features, unless they are in one unit; where a few of
+      them make up nearly all of the distances, fit warns.
+    * Equal rows are one point that counts several times, also in a graph of neighbours. So they
+      share a cluster, and a sample weight of 2 is the same as a repeated row. The clusters do not
+      depend on the order of the rows, and the result is the same to the last bit for any number of
+      threads.
+    * Weights are between 0.1 and 1 / mu, but for ``mode="literal"``.
+    * :math:`\bar K` is K where K is positive semidefinite. Otherwise it is
+      (K + 2 sigma D) / (1 + 2 sigma) with D = diag(d), where -sigma is the smallest eigenvalue of
+      :math:`D^{-1/2} K D^{-1/2}`.
+    * A point without any similarity counts as similar to itself alone and is a component of its
+      own. Where there are more components than clusters, it goes to an arbitrary cluster, with a
+      warning.
 
     Parameters
     ----------
@@ -42,62 +57,80 @@ class CDSKClustering(BaseCDS):
         Number of clusters c.
     affinity : {"rbf", "self_tuning", "nearest_neighbors", "self_representation", \
             "precomputed"} or callable, default="rbf"
-        "rbf" is the Gaussian kernel. "self_tuning" scales it locally, by the distances to the
-        seventh neighbours. "nearest_neighbors" is the symmetrised graph of the nearest neighbours,
-        a sparse matrix. "self_representation" is the sparse graph of the coefficients by which the
-        other points represent a point, for points in a union of subspaces. A callable
-        ``k(X, Y)`` returns a dense or sparse matrix.
+        How alike two points are.
+
+        * "rbf" is the Gaussian kernel.
+        * "self_tuning" is the Gaussian kernel with a scale for every point, its distance to the
+          seventh neighbour.
+        * "nearest_neighbors" is the symmetrised graph of the nearest neighbours, a sparse matrix.
+        * "self_representation" is the sparse graph of the coefficients by which the other points
+          represent a point, for points in a union of subspaces.
+        * "precomputed" takes the affinity matrix, dense or sparse, in place of the points.
+        * A callable ``k(X, Y)`` returns a dense or sparse matrix.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
-        Of the kernel :math:`\exp(-\gamma\|x-y\|^2)`. With tau the median of the pairwise distances
-        or their variance, gamma is 1/(2 tau^2), where their mean takes the place of a tau of zero;
-        "scale" is 1/(n_features * X.var()); "reconstruction" is the one by which the other points
-        best reconstruct every point (SC-MS). All are 1 where all points are equal. Of many points,
-        2000 (median, variance) or 1000 (reconstruction) are used, evenly spaced in X.
+        Of the kernel :math:`\exp(-\gamma\|x-y\|^2)` of ``affinity="rbf"``.
+
+        * "median" and "variance" are 1/(2 tau^2), where tau is the median of the distances between
+          the distinct points, or their variance; where that is zero, their mean.
+        * "scale" is 1/(n_features * X.var()).
+        * "reconstruction" is the gamma by which the other points best reconstruct every point
+          (SC-MS).
+
+        All are 1 where all points are equal. Of many points, 2000 (median, variance) or 1000
+        (reconstruction) are used.
     n_neighbors : int, default=10
-        Of ``affinity="nearest_neighbors"``.
+        Number of neighbours of ``affinity="nearest_neighbors"``.
     n_nonzero : int or None, default=5
-        Number of points that represent a point, found by orthogonal matching pursuit; with None,
-        the representation is that of the lasso. Of ``affinity="self_representation"``.
+        Number of points that represent a point in ``affinity="self_representation"``, found by
+        orthogonal matching pursuit. None takes the representation of the lasso instead.
     n_landmarks : int or None, default=None
         Number of random points for the Nystroem approximation of the Gaussian kernel, which needs
-        n_samples x n_landmarks numbers; None is the whole kernel matrix. Of ``affinity="rbf"``,
-        refused with others.
+        n_samples x n_landmarks numbers. None takes the whole kernel matrix. Other affinities than
+        "rbf" refuse it.
     mu : float in (0, 1) or "entropy", default=0.5
-        Strength of the quadratic term; at 1/2 uniform weights minimise the second part of the
-        objective. W grows with the weights up to 1 / mu, their upper bound, which leaves weights of
-        mean one no room from mu = 1 on. "entropy" takes the value from 0.05 to 0.5 at which a
-        tenth of the points has the embedding of the least softmax entropy, the rule of [1]_, which
-        selects the scale of the embedding more than its confidence.
+        Strength of the quadratic term. The larger mu, the more even the weights, whose upper bound
+        is 1 / mu. At 1/2 uniform weights minimise the second part of the objective. "entropy" is
+        the rule of [1]_: the value from 0.05 to 0.5 at which a tenth of the points has the
+        embedding of the least softmax entropy. It selects the scale of the embedding more than its
+        confidence.
     rho : float, default=1.0
-        Weight of the cut.
+        Weight of the cut. ``mode="literal"`` has none.
     mode : {"balanced", "relaxed", "literal"}, default="balanced"
         "balanced" is the objective above. "relaxed" replaces the cut by the sum of the c smallest
-        eigenvalues of the normalised Laplacian. "literal" is Algorithm 1 of [1]_ as printed, where
-        `mu` is its lambda and `rho` is not used: it puts all weight on a few points as soon as the
+        eigenvalues of the normalised Laplacian. "literal" is Algorithm 1 of [1]_ as printed, with
+        `mu` as its lambda, for comparison: it puts all weight on a few points as soon as the
         degrees exceed a handful.
     alpha_init : {"uniform", "sparse"}, default="uniform"
-        Weights to start from; "sparse" are those by which the points represent each other, moved
+        Weights to start from. "sparse" are those by which the points represent each other, moved
         within the bounds of the weights.
     max_iter : int, default=20
-        Bound on the number of rounds. 0 is spectral clustering with the initial weights: of the
-        `n_init` partitions by k-means that of the least inertia is taken, and the objective is
-        only reported. Otherwise the objective chooses among them from the start, so that
-        ``history_[0]`` may be lower than the objective of ``max_iter=0``.
+        Bound on the number of rounds. With 0 the initial weights stay, and of the `n_init`
+        partitions by k-means that of the least inertia is taken, as in spectral clustering; the
+        objective is only reported. Otherwise the objective chooses among them from the start, so
+        that ``history_[0]`` may be lower than the objective of ``max_iter=0``.
     tol : float, default=1e-4
         Stop when a round lowers the objective by less than this, relative.
     assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"
-        From the embedding to the clusters: k-means, or a pivoted QR factorisation, where nothing
-        is random.
+        How clusters are found in the embedding: by k-means, or by a pivoted QR factorisation, where
+        nothing is random.
     normalize_rows : bool, default=True
-        Whether the rows of the embedding are scaled to unit length before. False with
-        ``max_iter=0`` is scikit-learn's `SpectralClustering` on affinities with zero diagonal; it
-        ignores the diagonal, which counts here as similarity of a point to itself.
+        Whether the rows of the embedding are scaled to unit length before. With False and
+        ``max_iter=0`` the result is that of scikit-learn's `SpectralClustering` on affinities with
+        a zero diagonal. It ignores the diagonal, which counts here as the similarity of a point to
+        itself.
+    assign_new : {"embedding", "similarity"}, default="embedding"
+        How `predict` assigns points. "embedding" gives training points their own label and new
+        points that of the nearest centre in the embedding. "similarity" gives every point the
+        cluster with the largest sum of weighted affinities, the classifier of [1]_, which favours
+        large clusters where the affinity is wide.
     n_init : int, default=10
         Number of starts of k-means, each of which proposes a partition.
     random_state : int, RandomState instance or None, default=None
         Of k-means, landmarks and the start of the eigensolver.
     n_jobs : int or None, default=None
-        Number of processors for the neighbour search; the result does not depend on it.
+        Number of threads for products with a dense affinity matrix and for the neighbour search.
+        None takes as many for the products as the linear algebra library is set to, and one for
+        the search. The result does not depend on it.
     verbose : int, default=0
         Whether every round is logged.
 
@@ -106,13 +139,15 @@ class CDSKClustering(BaseCDS):
     labels_ : ndarray of shape (n_samples,)
         Cluster of every point.
     weights_ : ndarray of shape (n_samples,)
-        Weights b.
+        Weights b, with mean one when every point counts as often as its sample weight says; 0
+        for points of sample weight 0.
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Spectral embedding of W, D^-1/2 times the eigenvectors of D^-1/2 W D^-1/2.
     eigenvalues_ : ndarray of shape (n_clusters,)
         Eigenvalues of D^-1/2 W D^-1/2, descending.
     affinity_matrix_ : ndarray, csr_array or LowRank of shape (n_samples, n_samples)
-        Affinity K; for ``affinity="precomputed"`` it may share the memory of the matrix given.
+        Affinity K. A dense one is not kept but computed anew on every access. For
+        ``affinity="precomputed"`` there is no such attribute: K is the matrix given to fit.
     objective_ : float
         Objective at the end.
     history_ : ndarray of shape (n_iter_ + 1,)
@@ -120,7 +155,7 @@ class CDSKClustering(BaseCDS):
     n_iter_ : int
         Number of rounds.
     converged_ : bool
-        Whether the objective settled.
+        Whether the objective settled; True where no round was asked for.
     mu_ : float
         The mu used.
     gamma_ : float
@@ -171,6 +206,7 @@ class CDSKClustering(BaseCDS):
         tol=1e-4,
         assign_labels="kmeans",
         normalize_rows=True,
+        assign_new="embedding",
         n_init=10,
         random_state=None,
         n_jobs=None,
@@ -190,14 +226,15 @@ class CDSKClustering(BaseCDS):
         self.tol = tol
         self.assign_labels = assign_labels
         self.normalize_rows = normalize_rows
+        self.assign_new = assign_new
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _make_affinity(self, rng):
+    def _make_affinity(self, seed):
         if self.n_landmarks is None:
-            return super()._make_affinity(rng)
+            return super()._make_affinity(seed)
         if self.affinity != "rbf":
             raise ValueError(
                 f"expected n_landmarks=None for affinity={self.affinity!r}, got "
@@ -208,101 +245,127 @@ class CDSKClustering(BaseCDS):
                 f"expected n_landmarks >= n_clusters, got n_landmarks={self.n_landmarks} and "
                 f"n_clusters={self.n_clusters}"
             )
-        return RBFAffinity(self.gamma, self.n_clusters, self.n_landmarks, rng)
+        return RBFAffinity(self.gamma, self.n_clusters, self.n_landmarks, seed)
 
-    def _cluster(self, K, block, seed):
-        n = K.shape[0]
+    def _alternate(self, K, n_clusters, propose, block, multiply):
+        counts = self._rows.counts
+        total = counts.sum()
+        if isinstance(K, LowRank) and (self.alpha_init == "sparse" or self.mode == "literal"):
+            raise ValueError(
+                "expected n_landmarks=None for mode='literal' and alpha_init='sparse', got "
+                f"n_landmarks={self.n_landmarks}"
+            )
+        weights = np.ones(len(counts))
+        if self.alpha_init == "sparse":
+            weights = total * sparse_weights(K.toarray() if sparse.issparse(K) else K, counts)
+        K = counted(K, counts)
         if not isinstance(K, LowRank):
-            K = with_own_pieces(K, self.n_clusters)
-        weights = np.ones(n)
-        if self.alpha_init == "sparse" or self.mode == "literal":
-            if isinstance(K, LowRank):
-                raise ValueError(
-                    "expected n_landmarks=None for mode='literal' and alpha_init='sparse', got "
-                    f"n_landmarks={self.n_landmarks}"
-                )
-            if self.alpha_init == "sparse":
-                weights = n * sparse_weights(K.toarray() if sparse.issparse(K) else K)
-        propose = self._proposer(seed)
+            K = with_own_pieces(K, n_clusters, counts)
+        options = {
+            "counts": counts,
+            "max_iter": self.max_iter,
+            "callback": self._reporter("round %d: objective %.6g"),
+        }
         if self.mode != "literal":
-            similarity = KernelSimilarity(K, self.mu_)
             return cluster(
-                similarity,
-                self.n_clusters,
+                KernelSimilarity(K, self.mu_, multiply),
+                n_clusters,
                 propose,
                 weights,
                 block,
                 relaxed=self.mode == "relaxed",
                 rho=self.rho,
                 tol=self.tol,
-                **self._options(),
-            )
+                **options,
+            ), None
         result = cluster_literal(
-            K, self.n_clusters, propose, weights / n, block, lambda_=self.mu_, **self._options()
+            K,
+            n_clusters,
+            propose,
+            weights / total,
+            block,
+            lambda_=self.mu_,
+            multiply=multiply,
+            **options,
         )
-        bearing = int(np.searchsorted(np.cumsum(np.sort(result.weights)[::-1]), 0.99 * n)) + 1
-        if self.max_iter and bearing <= max(4, self.n_clusters):
-            warnings.warn(
-                f"the weights collapsed onto {bearing} of {n} points, as mode='literal' is prone "
-                "to; mode='balanced' does not",
-                UserWarning,
-                stacklevel=4,
-            )
-        return result
+        bearing = int(_n_bearing(counts * result.weights))
+        if self.max_iter == 0 or bearing > max(4, n_clusters):
+            return result, None
+        return result, (
+            f"the weights collapsed onto {bearing} of {len(self._rows.place)} points, as "
+            "mode='literal' is prone to; mode='balanced' does not"
+        )
 
     def _mean_one_mu(self):
-        return self.mu_ / len(self.labels_) if self.mode == "literal" else self.mu_
+        return self.mu_ / self._rows.counts.sum() if self.mode == "literal" else self.mu_
+
+
+def _n_bearing(weights):
+    """Return how many of the points bear 99% of the weight."""
+    return np.searchsorted(np.cumsum(np.sort(weights)[::-1]), 0.99 * weights.sum()) + 1
 
 
 class CDSClustering(BaseCDS):
-    r"""Clustering by discriminative similarity for a general, possibly indefinite similarity.
+    r"""Spectral clustering with learned weights for similarities of any sign.
+
+    You get what `CDSKClustering` gives, for a similarity that may have negative entries and
+    negative eigenvalues. The method is clustering by discriminative similarity (CDS) [1]_. All
+    matrices are dense, and all eigenvalues of the similarity are computed, so it is for a few
+    thousand points.
 
     .. math:: \min_{b, A}\; \rho \sum_{k=1}^{c} \frac{\mathrm{cut}(A_k)}{\mathrm{vol}(A_k)}
         + \frac{-d'b + \mu\, b'|S| b}{1'|S|1},
         \qquad W_{ij} = \max\{(b_i + b_j) S_{ij} - \mu\, b_i b_j M_{ij}, 0\}
 
-    over partitions A and weights b of mean one, where the matrix :math:`|S|` has the absolute
-    eigenvalues of S: equations (6) and (7) of [1]_ on one scale, where M is :math:`|S|`, but at
-    most S where S is positive, so that similar points keep a similarity. S may have negative
-    entries and eigenvalues. All matrices are dense. Weights are at least 0.1. A point without any
-    positive similarity counts as similar to itself alone, so it is a component of its own; where
-    there are more components than clusters, it goes to an arbitrary cluster, with a warning.
+    over partitions A and weights b of mean one: equations (6) and (7) of [1]_ on one scale. The
+    matrix :math:`|S|` has the absolute eigenvalues of S. M is :math:`|S|`, but at most S where S is
+    positive, so that similar points keep a similarity.
+
+    The fine print is that of `CDSKClustering`. Weights are between 0.1 and 1 / mu. A point without
+    any positive similarity counts as similar to itself alone.
 
     Parameters
     ----------
     n_clusters : int, default=8
-        Number of clusters.
+        Number of clusters c.
     affinity : {"rbf", "self_tuning", "nearest_neighbors", "self_representation", \
             "precomputed"} or callable, default="rbf"
         The similarity S, as for `CDSKClustering`, of any sign.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
         Of ``affinity="rbf"``, as for `CDSKClustering`.
     n_neighbors : int, default=10
-        Of ``affinity="nearest_neighbors"``.
+        Number of neighbours of ``affinity="nearest_neighbors"``.
     n_nonzero : int or None, default=5
-        Of ``affinity="self_representation"``.
+        Number of points that represent a point in ``affinity="self_representation"``; None takes
+        the representation of the lasso.
     mu : float in (0, 1) or "entropy", default=0.5
-        Strength of the quadratic term. Weights are at most 1 / mu, so that those of mean one could
-        not move from mu = 1 on.
+        Strength of the quadratic term. The larger mu, the more even the weights, whose upper bound
+        is 1 / mu. "entropy" is the rule of [1]_, as for `CDSKClustering`.
     rho : float, default=1.0
         Weight of the cut.
     max_iter : int, default=20
-        Bound on the number of rounds. 0 is spectral clustering with uniform weights: of the
-        `n_init` partitions by k-means that of the least inertia is taken, and the objective is
-        only reported. Otherwise the objective chooses among them from the start, so that
-        ``history_[0]`` may be lower than the objective of ``max_iter=0``.
+        Bound on the number of rounds. With 0 the weights stay uniform, and of the `n_init`
+        partitions by k-means that of the least inertia is taken, as in spectral clustering; the
+        objective is only reported. Otherwise the objective chooses among them from the start, so
+        that ``history_[0]`` may be lower than the objective of ``max_iter=0``.
     tol : float, default=1e-4
         Stop when a round lowers the objective by less than this, relative.
     assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"
-        From the embedding to the clusters.
+        How clusters are found in the embedding: by k-means, or by a pivoted QR factorisation, where
+        nothing is random.
     normalize_rows : bool, default=True
         Whether the rows of the embedding are scaled to unit length before.
+    assign_new : {"embedding", "similarity"}, default="embedding"
+        How `predict` assigns points. "embedding" gives training points their own label and new
+        points that of the nearest centre in the embedding. "similarity" gives every point the
+        cluster with the largest sum of weighted similarities, the classifier of [1]_.
     n_init : int, default=10
         Number of starts of k-means, each of which proposes a partition.
     random_state : int, RandomState instance or None, default=None
         Of k-means and the start of the eigensolver.
     n_jobs : int or None, default=None
-        Number of processors for the neighbour search; the result does not depend on it.
+        Number of threads for products with a dense matrix and for the neighbour search, as for
+        `CDSKClustering`. The result does not depend on it.
     verbose : int, default=0
         Whether every round is logged.
 
@@ -311,13 +374,15 @@ class CDSClustering(BaseCDS):
     labels_ : ndarray of shape (n_samples,)
         Cluster of every point.
     weights_ : ndarray of shape (n_samples,)
-        Weights b.
+        Weights b, with mean one when every point counts as often as its sample weight says; 0
+        for points of sample weight 0.
     embedding_ : ndarray of shape (n_samples, n_clusters)
-        Spectral embedding of W.
+        Spectral embedding of W, D^-1/2 times the eigenvectors of D^-1/2 W D^-1/2.
     eigenvalues_ : ndarray of shape (n_clusters,)
         Eigenvalues of D^-1/2 W D^-1/2, descending.
-    affinity_matrix_ : ndarray of shape (n_samples, n_samples)
-        Similarity S; for ``affinity="precomputed"`` it may share the memory of the matrix given.
+    affinity_matrix_ : ndarray or csr_array of shape (n_samples, n_samples)
+        Similarity S. A dense one is not kept but computed anew on every access. For
+        ``affinity="precomputed"`` there is no such attribute: S is the matrix given to fit.
     objective_ : float
         Objective at the end.
     history_ : ndarray of shape (n_iter_ + 1,)
@@ -325,7 +390,7 @@ class CDSClustering(BaseCDS):
     n_iter_ : int
         Number of rounds.
     converged_ : bool
-        Whether the objective settled.
+        Whether the objective settled; True where no round was asked for.
     mu_ : float
         The mu used.
     gamma_ : float
@@ -366,6 +431,7 @@ class CDSClustering(BaseCDS):
         tol=1e-4,
         assign_labels="kmeans",
         normalize_rows=True,
+        assign_new="embedding",
         n_init=10,
         random_state=None,
         n_jobs=None,
@@ -382,21 +448,25 @@ class CDSClustering(BaseCDS):
         self.tol = tol
         self.assign_labels = assign_labels
         self.normalize_rows = normalize_rows
+        self.assign_new = assign_new
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _cluster(self, K, block, seed):
-        K = K.toarray() if sparse.issparse(K) else K
-        self.affinity_matrix_ = K
-        return cluster(
-            GeneralSimilarity(with_own_pieces(K, self.n_clusters), self.mu_),
-            self.n_clusters,
-            self._proposer(seed),
-            np.ones(len(K)),
+    def _alternate(self, K, n_clusters, propose, block, multiply):
+        counts = self._rows.counts
+        S = counted(K.toarray() if sparse.issparse(K) else K, counts)
+        result = cluster(
+            GeneralSimilarity(with_own_pieces(S, n_clusters, counts), self.mu_, counts, multiply),
+            n_clusters,
+            propose,
+            np.ones(len(counts)),
             block,
+            counts=counts,
             rho=self.rho,
+            max_iter=self.max_iter,
             tol=self.tol,
-            **self._options(),
+            callback=self._reporter("round %d: objective %.6g"),
         )
+        return result, None

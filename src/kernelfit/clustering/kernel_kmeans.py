@@ -1,6 +1,5 @@
 """Kernel k-means."""
 
-import warnings
 from numbers import Integral
 from typing import ClassVar
 
@@ -8,27 +7,41 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelfit.clustering.base import BaseAffinityClustering
-from kernelfit.clustering.lloyd import kernel_kmeans, spread_start
+from kernelfit.clustering.base import BaseClustering
+from kernelfit.clustering.lloyd import cluster_means, kernel_kmeans, spread_start
+from kernelfit.clustering.matrices import multiply
+from kernelfit.clustering.ties import first_least, first_least_columns
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _ROUNDING = 1e-9  # of the kernel's entries, in the mean squared distance to the cluster means
 
 
-class KernelKMeans(BaseAffinityClustering):
+class KernelKMeans(BaseClustering):
     r"""K-means in the feature space of a kernel.
+
+    You get clusters around means, like those of k-means, but in the geometry of a kernel, so their
+    borders need not be straight. `predict` follows `labels_` on the training points and takes the
+    nearest mean for new ones.
 
     .. math:: \min_A \sum_{k=1}^{c} \sum_{i \in A_k} \|\phi(x_i) - m_k\|^2, \qquad
         m_k = \frac{1}{|A_k|} \sum_{j \in A_k} \phi(x_j)
 
-    over partitions A of the points, by Lloyd's iteration from several k-means++ starts. Inner
-    products enter by distances alone, so a conditionally positive semidefinite kernel like
-    :math:`-\|x-y\|^2` serves as well.
+    over partitions A of the points, by Lloyd's iteration from several k-means++ starts.
+
+    The fine print:
+
+    * Distances see units. Standardise the features, unless they are in one unit; where a few of
+      them make up nearly all of the distances, fit warns.
+    * Equal rows are one point that counts several times. So they share a cluster, and a sample
+      weight of 2 is the same as a repeated row. The clusters do not depend on the order of the
+      rows, and the result is the same to the last bit for any number of threads.
+    * Only distances in feature space matter, so a conditionally positive semidefinite kernel like
+      :math:`-\|x-y\|^2` serves as well.
 
     Parameters
     ----------
     n_clusters : int, default=8
-        Number of clusters.
+        Number of clusters c.
     affinity : {"rbf", "self_tuning", "precomputed"} or callable, default="rbf"
         The kernel, as for `CDSKClustering`, of any sign.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
@@ -36,22 +49,24 @@ class KernelKMeans(BaseAffinityClustering):
     max_iter : int, default=300
         Bound on the number of iterations of one start.
     n_init : int, default=10
-        Number of starts.
+        Number of starts, of which that with the least inertia is taken.
     random_state : int, RandomState instance or None, default=None
         Of the starts.
     n_jobs : int or None, default=None
-        Number of processors for the neighbour search of "self_tuning".
+        Number of threads for products with the kernel matrix; None takes as many as the linear
+        algebra library is set to. The result does not depend on it.
     verbose : int, default=0
-        Not used.
+        Whether every start is logged.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         Cluster of every point.
     inertia_ : float
-        The objective.
+        The objective: the sum of the squared distances to the cluster means.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples)
-        Kernel matrix; for ``affinity="precomputed"`` it may share the memory of the matrix given.
+        Kernel matrix, not kept but computed anew on every access. For ``affinity="precomputed"``
+        there is no such attribute: it is the matrix given to fit.
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool
@@ -74,11 +89,12 @@ class KernelKMeans(BaseAffinityClustering):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BaseAffinityClustering._parameter_constraints,
+        **BaseClustering._parameter_constraints,
         "affinity": [StrOptions({"rbf", "self_tuning", "precomputed"}), callable],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
     _negative_allowed = True
+    _relative = False  # the means have norms, to which a factor of a row would matter
 
     def __init__(
         self,
@@ -101,45 +117,47 @@ class KernelKMeans(BaseAffinityClustering):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X, K, rng):
+    def _cluster(self, K, n_clusters, seed, multiply):
         K = K.toarray() if sparse.issparse(K) else K
-        c = self.n_clusters
+        counts = self._rows.counts
+        report = self._reporter("start %d: inertia %.6g after %d iterations")
+        rng = np.random.default_rng(seed)
         results = []
-        for _ in range(self.n_init):
-            start = spread_start(K, c, rng.randint(len(K)), rng.uniform(size=c - 1))
-            results.append(kernel_kmeans(K, start, c, self.max_iter))
-        best = min(results, key=lambda result: result.inertia)
-        if not best.converged:
-            warnings.warn(
-                f"KernelKMeans stopped after max_iter={self.max_iter} iterations before the "
-                "labels settled: raise max_iter",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        if best.inertia < -_ROUNDING * len(K) * max(K.max(), -K.min()):
-            warnings.warn(
-                f"the kernel is not positive semidefinite, conditionally either: inertia_ is "
-                f"{best.inertia:.3g}, and Lloyd's iteration need not lower it",
-                UserWarning,
-                stacklevel=3,
-            )
-        n_found = len(np.unique(best.labels))
-        if n_found < c:
-            warnings.warn(
-                f"KernelKMeans found {n_found} clusters, fewer than n_clusters={c}: the kernel "
-                "tells no more points apart",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        self.affinity_matrix_ = K
-        self.labels_ = best.labels
+        for start in range(1, self.n_init + 1):
+            labels = spread_start(K, n_clusters, rng.uniform(size=n_clusters), counts)
+            result = kernel_kmeans(K, labels, n_clusters, self.max_iter, counts, multiply)
+            results.append(result)
+            if report is not None:
+                report(start, result.inertia, result.n_iter)
+        best = results[first_least([result.inertia for result in results])]
+        self._labels = best.labels
+        self._mean_norms = best.mean_norms
         self.inertia_ = best.inertia
         self.n_iter_ = best.n_iter
         self.converged_ = best.converged
-        self._mean_norms = best.mean_norms
+        complaints = []
+        if not best.converged:
+            complaints.append(
+                (
+                    f"KernelKMeans stopped after max_iter={self.max_iter} iterations before the "
+                    "labels settled: raise max_iter",
+                    ConvergenceWarning,
+                )
+            )
+        if best.inertia < -_ROUNDING * counts.sum() * max(K.max(), -K.min()):
+            complaints.append(
+                (
+                    "the kernel is not positive semidefinite, not even conditionally: inertia_ is "
+                    f"{best.inertia:.3g}, and Lloyd's iteration need not lower it",
+                    UserWarning,
+                )
+            )
+        return complaints
 
-    def _predict_chunk(self, C):
-        indicators = np.eye(len(self._mean_norms))[self.labels_]
-        sizes = indicators.sum(axis=0)
-        products = np.asarray(C @ (indicators / np.maximum(sizes, 1.0)))
-        return np.where(sizes > 0, self._mean_norms - 2.0 * products, np.inf).argmin(axis=1)
+    def _assign(self, C):
+        """Return the clusters of new points from their kernel values."""
+        norms = self._mean_norms
+        products = multiply(C, cluster_means(self._labels, len(norms), self._rows.counts))
+        terms = np.abs(products).max(axis=1, keepdims=True)
+        scale = terms + np.abs(norms[np.isfinite(norms)]).max()
+        return first_least_columns(norms - 2.0 * products, scale)

@@ -1,12 +1,14 @@
 """What the clusterings accept, refuse and warn of."""
 
 import warnings
+from inspect import signature
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import StandardScaler
 
 from kernelfit import CDSClustering, CDSKClustering, KernelKMeans
 
@@ -182,3 +184,48 @@ def test_sparse_data_are_refused(cls, blobs):
     for method in (model.fit, model.fit(blobs[0]).predict):
         with pytest.raises(TypeError, match="expected dense X, got a sparse matrix"):
             method(sparse.csr_array(blobs[0]))
+
+
+def told_of_scales(model, X):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X)
+    return [str(found.message) for found in caught if "squared distances" in str(found.message)]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(CDSKClustering(3, affinity=affinity) for affinity in AFFINITIES[:3]),
+        CDSClustering(3),
+        KernelKMeans(3),
+    ],
+    ids=str,
+)
+def test_features_that_drown_the_others_are_told_once(model):
+    X = load_wine().data
+    told = told_of_scales(model, X)
+    assert len(told) == 1
+    assert told[0].startswith("one feature makes up 99.8% of the squared distances")
+    assert told_of_scales(model, StandardScaler().fit_transform(X)) == []
+
+
+def test_affinities_that_are_not_of_distances_do_not_tell_of_scales():
+    X = load_wine().data
+    models = [
+        (CDSKClustering(3, affinity="self_representation"), X),
+        (CDSKClustering(3, affinity=lambda X, Y: X @ Y.T), X),
+        (KernelKMeans(3, affinity="precomputed"), X @ X.T),
+    ]
+    for model, data in models:
+        assert told_of_scales(model, data) == []
+
+
+def test_siblings_share_names_order_and_defaults():
+    reference = list(signature(CDSKClustering).parameters)
+    for cls in (CDSClustering, KernelKMeans):
+        parameters = signature(cls).parameters
+        assert [name for name in reference if name in parameters] == list(parameters)
+        for name, parameter in parameters.items():
+            if name != "max_iter":
+                assert parameter.default == signature(CDSKClustering).parameters[name].default

@@ -45,6 +45,7 @@ def redrawn(page):
 
 
 def main():
+    """Renew the picture, or say by the exit status whether it is up to date."""
     page = PAGE.read_text(encoding="utf-8")
     if "--check" in sys.argv[1:]:
         return int(redrawn(page) != page)

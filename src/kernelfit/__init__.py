@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernelfit.estimators.cds import CDSClustering, CDSKClustering
+    from kernelfit.clustering.cds import CDSClustering, CDSKClustering
+    from kernelfit.clustering.kernel_kmeans import KernelKMeans
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
-    from kernelfit.estimators.kernel_kmeans import KernelKMeans
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
@@ -52,8 +52,8 @@ __all__ = [
 ]
 
 _HOME = {
-    "CDSClustering": "kernelfit.estimators.cds",
-    "CDSKClustering": "kernelfit.estimators.cds",
+    "CDSClustering": "kernelfit.clustering.cds",
+    "CDSKClustering": "kernelfit.clustering.cds",
     "DANKClassifier": "kernelfit.estimators.dank",
     "DANKClassifierCV": "kernelfit.selection.dank_cv",
     "DANKRegressor": "kernelfit.estimators.dank",
@@ -66,7 +66,7 @@ _HOME = {
     "KNPLClassifierCV": "kernelfit.selection.knpl_cv",
     "KNPLRegressor": "kernelfit.estimators.knpl",
     "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
-    "KernelKMeans": "kernelfit.estimators.kernel_kmeans",
+    "KernelKMeans": "kernelfit.clustering.kernel_kmeans",
     "KernelSVC": "kernelfit.estimators.svm",
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",

@@ -79,7 +79,8 @@ def test_blocks_that_are_no_optimum_are_confirmed_as_such(combine):
 def test_given_kernels_and_searches_are_confirmed():
     X, y = load_iris(return_X_y=True)
     K = X @ X.T
-    assert all(a.confirmed for a in audits(kernelfit.KernelSVC(kernel="precomputed").fit(K, y), K, y))
+    given = kernelfit.KernelSVC(kernel="precomputed").fit(K, y)
+    assert all(a.confirmed for a in audits(given, K, y))
     search = kernelfit.KernelSVCCV([0.1, 1.0], [1.0, 10.0]).fit(X, y)
     assert all(a.confirmed for a in audits(search, X, y))
 
@@ -97,7 +98,6 @@ def test_false_certificates_are_refused(model):
 
     outside = copy.deepcopy(model)  # larger coefficients than the costs allow
     outside.dual_coef_ = 3.0 * model.dual_coef_
-    assert audit(outside, X, y).violation > 0.1 or not audit(outside, X, y).confirmed
     assert not audit(outside, X, y).confirmed
 
     unbalanced = copy.deepcopy(model)  # a sum that is not zero

@@ -4,29 +4,31 @@ import sys
 SCRIPT = """
 from threadpoolctl import threadpool_info
 
-from kernelfit.utils.threads import one_blas_thread, threads_for
+from kernelfit.utils.threads import blas_threads, one_blas_thread, threads_for
 
 
-def blas_threads():
+def pools():
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
-assert blas_threads() == {2}, blas_threads()
+assert pools() == {2}, pools()
+assert blas_threads() == 2
 with one_blas_thread():
-    assert blas_threads() == {1}
+    assert pools() == {1}
+    assert blas_threads() == 1
     with one_blas_thread():
-        assert blas_threads() == {1}
-    assert blas_threads() == {1}
-assert blas_threads() == {2}
+        assert pools() == {1}
+    assert pools() == {1}
+assert pools() == {2}
 try:
     with one_blas_thread():
         raise RuntimeError
 except RuntimeError:
-    assert blas_threads() == {2}
+    assert pools() == {2}
 with threads_for(100):
-    assert blas_threads() == {1}
+    assert pools() == {1}
 with threads_for(100_000):
-    assert blas_threads() == {2}
+    assert pools() == {2}
 """
 
 

@@ -72,3 +72,9 @@ def one_openmp_thread() -> AbstractContextManager[object]:
 def threads_for(n_rows: int) -> AbstractContextManager[object]:
     """Return the context for work on matrices with this many rows: one thread if they are small."""
     return one_blas_thread() if n_rows <= _MAX_SINGLE_THREAD else nullcontext()
+
+
+def blas_threads() -> int:
+    """Return how many threads BLAS and LAPACK may use now."""
+    libraries = _controller().select(user_api="blas").info()
+    return max((library["num_threads"] for library in libraries), default=1)

@@ -1,12 +1,14 @@
 """What the clusterings accept, refuse and warn of."""
 
 import warnings
+from inspect import signature
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import StandardScaler
 
 from kernelfit import CDSClustering, CDSKClustering, KernelKMeans
 
@@ -36,27 +38,25 @@ def test_one_point(affinity):
 @pytest.mark.parametrize("affinity", AFFINITIES)
 def test_repeated_points(affinity):
     X = np.repeat([[0.0, 1.0], [9.0, 0.0]], 15, axis=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        labels = CDSKClustering(2, affinity=affinity, n_neighbors=14, random_state=0).fit_predict(X)
-    if affinity != "self_representation":  # every copy is represented by one other
-        assert adjusted_rand_score(np.repeat([0, 1], 15), labels) == 1.0
+    if affinity == "self_representation":
+        X[:15] += 0.1  # orthogonal points do not represent each other
+    labels = CDSKClustering(2, affinity=affinity, random_state=0).fit_predict(X)
+    assert adjusted_rand_score(np.repeat([0, 1], 15), labels) == 1.0
 
 
 @pytest.mark.parametrize("affinity", AFFINITIES)
 @pytest.mark.parametrize("cls", [CDSKClustering, CDSClustering])
-def test_too_few_different_points_are_called_arbitrary(cls, affinity):
-    """In one warning, and in a second one where fewer clusters were found."""
+def test_too_few_different_points_are_told_in_one_warning(cls, affinity):
     X = np.repeat([[1.0, 1.0], [9.0, 5.0]], 20, axis=0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = cls(4, affinity=affinity, random_state=0).fit(X)
     told = [str(warning.message) for warning in caught]
-    assert "only 2 of the points can be told apart, fewer than the 4 clusters wanted" in told[0]
-    n_found = len(np.unique(model.labels_))
-    fewer = [f"{cls.__name__} found {n_found} clusters, fewer than n_clusters=4"]
-    assert told[1:] == (fewer if n_found < 4 else [])
-    assert np.isfinite(model.embedding_).all()
+    expected = "found 2 clusters, fewer than n_clusters=4: only 2 of the points differ"
+    assert told == [f"{cls.__name__} {expected}"]
+    np.testing.assert_array_equal(model.labels_, np.repeat(model.labels_[[0, -1]], 20))
+    assert model.embedding_.shape == (40, 4) and np.isfinite(model.embedding_).all()
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
 def test_useless_affinities_are_explained(blobs):
@@ -100,10 +100,10 @@ def test_advice_on_pieces_is_of_the_affinity(cls, affinity, options, advice, blo
 
 
 def test_copies_beyond_the_number_of_neighbours():
-    """They link to each other alone: the graph falls into pieces."""
+    """A point and its copies are one point, so that they are not its neighbours."""
     X = np.repeat(np.random.default_rng(0).standard_normal((12, 2)), 15, axis=0)
-    with pytest.warns(UserWarning, match="in 12 pieces.*beyond the number of copies of a point"):
-        CDSKClustering(3, affinity="nearest_neighbors", random_state=0).fit(X)
+    labels = CDSKClustering(3, affinity="nearest_neighbors", random_state=0).fit_predict(X)
+    np.testing.assert_array_equal(labels, np.repeat(labels[::15], 15))
 
 
 @pytest.mark.parametrize(
@@ -145,15 +145,15 @@ def test_points_too_far_for_float64(cls, affinity, blobs):
         ({"affinity": lambda X, Y: np.ones(3)}, np.ones((9, 2)), "to return an array of shape"),
         (
             {"affinity": lambda X, Y: np.ones((9, 9), dtype=complex)},
-            np.ones((9, 2)),
+            np.eye(9),
             "callable to return real numbers, got complex128",
         ),
         (
             {"affinity": lambda X, Y: sparse.csr_array(np.full((9, 9), np.nan))},
-            np.ones((9, 2)),
+            np.eye(9),
             "callable to return finite values",
         ),
-        ({"affinity": "self_representation"}, np.zeros((9, 2)), "got data that are zero"),
+        ({"affinity": "self_representation"}, np.eye(9, 2), "got data that are zero"),
         ({"affinity": "self_representation"}, np.eye(9), "or orthogonal"),
         ({}, 1e-161 * np.arange(9.0)[:, None], "too close to each other to square"),
         ({"n_clusters": True}, np.ones((9, 2)), "expected an integer n_clusters, got True"),
@@ -184,3 +184,48 @@ def test_sparse_data_are_refused(cls, blobs):
     for method in (model.fit, model.fit(blobs[0]).predict):
         with pytest.raises(TypeError, match="expected dense X, got a sparse matrix"):
             method(sparse.csr_array(blobs[0]))
+
+
+def told_of_scales(model, X):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X)
+    return [str(found.message) for found in caught if "squared distances" in str(found.message)]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(CDSKClustering(3, affinity=affinity) for affinity in AFFINITIES[:3]),
+        CDSClustering(3),
+        KernelKMeans(3),
+    ],
+    ids=str,
+)
+def test_features_that_drown_the_others_are_told_once(model):
+    X = load_wine().data
+    told = told_of_scales(model, X)
+    assert len(told) == 1
+    assert told[0].startswith("one feature makes up 99.8% of the squared distances")
+    assert told_of_scales(model, StandardScaler().fit_transform(X)) == []
+
+
+def test_affinities_that_are_not_of_distances_do_not_tell_of_scales():
+    X = load_wine().data
+    models = [
+        (CDSKClustering(3, affinity="self_representation"), X),
+        (CDSKClustering(3, affinity=lambda X, Y: X @ Y.T), X),
+        (KernelKMeans(3, affinity="precomputed"), X @ X.T),
+    ]
+    for model, data in models:
+        assert told_of_scales(model, data) == []
+
+
+def test_siblings_share_names_order_and_defaults():
+    reference = list(signature(CDSKClustering).parameters)
+    for cls in (CDSClustering, KernelKMeans):
+        parameters = signature(cls).parameters
+        assert [name for name in reference if name in parameters] == list(parameters)
+        for name, parameter in parameters.items():
+            if name != "max_iter":
+                assert parameter.default == signature(CDSKClustering).parameters[name].default

@@ -7,6 +7,7 @@ represented by points of its own subspace.
 import numpy as np
 from numba import njit
 
+from kernelfit.clustering.matrices import Multiply, multiply
 from kernelfit.kernels.distances import Array
 
 _NOTHING_LEFT = 1e-6  # correlations of unit vectors below it are taken for rounding
@@ -17,7 +18,13 @@ _RIDGE = 1e-12  # keeps the normal equations of parallel atoms regular
 
 
 def matching_pursuit(
-    X: Array, atoms: Array, n_nonzero: int, *, exclude_self: bool = False, chunk_bytes: int = 2**26
+    X: Array,
+    atoms: Array,
+    n_nonzero: int,
+    *,
+    exclude_self: bool = False,
+    chunk_bytes: int = 2**26,
+    multiply: Multiply = multiply,
 ) -> tuple[Array, Array]:
     """Represent the rows of X by few of the atoms, by orthogonal matching pursuit.
 
@@ -35,6 +42,8 @@ def matching_pursuit(
         Whether X is `atoms` and no point may represent itself.
     chunk_bytes : int, default=2**26
         Memory for the correlations of the points treated together.
+    multiply : callable
+        ``multiply(A, V)``, the product of two matrices.
 
     Returns
     -------
@@ -46,7 +55,7 @@ def matching_pursuit(
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelfit.kernels.self_representation import matching_pursuit
+    >>> from kernelfit.clustering.self_representation import matching_pursuit
     >>> X = np.array([[1.0, 0, 0], [0, 1, 0], [0.6, 0.8, 0], [0, 0, 1]])
     >>> indices, coefs = matching_pursuit(X, X, 2, exclude_self=True)
     >>> indices[2], coefs[2].round(6)
@@ -61,12 +70,12 @@ def matching_pursuit(
     for start in range(0, m, step):
         part = slice(start, min(start + step, m))
         itself = np.arange(m)[part] if exclude_self else None
-        indices[part], coefs[part] = _pursue(X[part], atoms, n_nonzero, itself)
+        indices[part], coefs[part] = _pursue(X[part], atoms, n_nonzero, itself, multiply)
     return indices, coefs
 
 
 def _pursue(
-    points: Array, atoms: Array, n_nonzero: int, itself: Array | None
+    points: Array, atoms: Array, n_nonzero: int, itself: Array | None, multiply: Multiply
 ) -> tuple[Array, Array]:
     m = len(points)
     rows = np.arange(m)
@@ -75,7 +84,8 @@ def _pursue(
     coefs = np.zeros((m, n_nonzero))
     left = points
     for taken in range(n_nonzero):
-        correlations = np.abs(left @ atoms.T)
+        correlations = multiply(left, atoms.T)
+        np.abs(correlations, out=correlations)
         if itself is not None:
             correlations[rows, itself] = -1.0
         correlations[rows[:, None], indices[:, :taken]] = -1.0

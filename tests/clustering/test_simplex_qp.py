@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelfit.solvers.simplex_qp import solve_simplex_qp
+from kernelfit.clustering.simplex_qp import solve_simplex_qp
 from tests.reference.strategies import seeds
 
 

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kernelfit.clustering.matrices import LowRank, Multiply, Operator, multiply
 from kernelfit.linalg.eigen import smallest_ritz
 
 Array = NDArray[np.float64]
@@ -43,36 +44,19 @@ _SIGMA_TOL = 1e-3
 _SIGMA_STEPS = 300
 
 
-class LowRank:
-    """The matrix ``Z Z'``, kept as its factor.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, r)
-    """
-
-    def __init__(self, Z: Array) -> None:
-        self.Z = Z
-        self.shape = (Z.shape[0], Z.shape[0])
-
-    def __matmul__(self, V: Array) -> Array:
-        """Return the product with a vector or a matrix."""
-        return np.asarray(self.Z @ (self.Z.T @ V))
-
-
 class _ScaledSimilarity:
     """D^-1/2 W(b) D^-1/2 as an operator: one product with K, of twice as many columns.
 
     It serves where the matrix itself would take too much memory.
     """
 
-    def __init__(self, K: Any, b: Array, mu: float, scale: Array) -> None:
-        self.K, self.b, self.mu, self.scale = K, b, mu, scale
+    def __init__(self, K: Any, b: Array, mu: float, scale: Array, multiply: Multiply) -> None:
+        self.K, self.b, self.mu, self.scale, self.multiply = K, b, mu, scale, multiply
 
     def __matmul__(self, V: Array) -> Array:
         b, scale = self.b[:, None], self.scale[:, None]
         U = scale * V.reshape(len(V), -1)
-        KU, KbU = np.hsplit(self.K @ np.hstack((U, b * U)), 2)
+        KU, KbU = np.hsplit(self.multiply(self.K, np.hstack((U, b * U))), 2)
         return np.asarray(scale * (b * KU + (1.0 - self.mu * b) * KbU)).reshape(V.shape)
 
 
@@ -84,20 +68,23 @@ class KernelSimilarity:
     behind (6) allows every splitting of K into two positive semidefinite parts and penalises
     their sum. Here it is (K + sigma D) - sigma D with D = diag(d), scaled to the row sums of K:
     (K + 2 sigma D) / (1 + 2 sigma), which is K itself where K is positive semidefinite. Here
-    sigma = max(0, -l) with l the smallest eigenvalue of D^-1/2 K D^-1/2, by Lanczos steps from a
-    fixed vector until an eigenvalue is within 1e-3: half of sigma would do. At mu = 1/2 uniform
-    weights minimise the penalty.
+    sigma = max(0, -l), where l is the smallest eigenvalue of D^-1/2 K D^-1/2. Lanczos steps from a
+    fixed vector find l to within 1e-3; half of sigma would make the penalty positive semidefinite,
+    so that is exact enough. At mu = 1/2 uniform weights minimise the penalty.
 
     Parameters
     ----------
     K : ndarray, csr_array or LowRank of shape (n, n)
+        As `counted` returns it, where points count several times.
     mu : float
+    multiply : callable
+        ``multiply(K, V)``, the product of K with a vector or a matrix.
     """
 
-    def __init__(self, K: Any, mu: float) -> None:
-        self.K, self.mu = K, mu
+    def __init__(self, K: Any, mu: float, multiply: Multiply = multiply) -> None:
+        self.K, self.mu, self.multiply = K, mu, multiply
         self.n: int = K.shape[0]
-        self.d: Array = K @ np.ones(self.n)
+        self.d: Array = multiply(K, np.ones(self.n))
         self.s = float(self.d.sum())
 
     @cached_property
@@ -112,7 +99,7 @@ class KernelSimilarity:
 
     def degrees(self, b: Array) -> Array:
         """Return W(b) 1."""
-        Kb = self.K @ b
+        Kb = self.multiply(self.K, b)
         return np.asarray(b * self.d + (1.0 - self.mu * b) * Kb)
 
     def normalised(self, b: Array) -> tuple[Any, Array]:
@@ -125,23 +112,23 @@ class KernelSimilarity:
             data = K.data * ((b[i] + b[j] - mu * b[i] * b[j]) * (scale[i] * scale[j]))
             return sparse.csr_array((data, j, K.indptr), shape=K.shape), scale
         if isinstance(K, LowRank) or K.nbytes > _MATRIX_BYTES:
-            return _ScaledSimilarity(K, b, mu, scale), scale
+            return _ScaledSimilarity(K, b, mu, scale, self.multiply), scale
         N = np.outer(b, 1.0 - mu * b)
         N += b
         N *= K
         N *= scale[:, None]
         N *= scale
-        return N, scale
+        return Operator(N, self.multiply), scale
 
     def cuts(self, Zs: Sequence[Array]) -> list["KernelCut"]:
         """Return the normalised cut of every Z as a function of b."""
-        products = _product_by_parts(self.K, Zs)
+        products = self._product_by_parts(Zs)
         return [KernelCut(self, Z, KZ) for Z, KZ in zip(Zs, products, strict=True)]
 
     def values(self, cuts: Sequence["KernelCut"], b: Array, rho: float) -> list[float]:
         """Return the values of cuts at b; one product with K serves all."""
-        Kb = self.K @ b
-        products = _product_by_parts(self.K, [b[:, None] * cut.Z for cut in cuts])
+        Kb = self.multiply(self.K, b)
+        products = self._product_by_parts([b[:, None] * cut.Z for cut in cuts])
         return [
             rho * cut.trace(b, Kb, KbZ)[0] + self.penalty(b, Kb)[0]
             for cut, KbZ in zip(cuts, products, strict=True)
@@ -152,6 +139,11 @@ class KernelSimilarity:
         quadratic = (Kb + 2.0 * self.sigma * self.d * b) / (1.0 + 2.0 * self.sigma)
         value = float(b @ (self.mu * quadratic - self.d)) / self.s
         return value, (2.0 * self.mu * quadratic - self.d) / self.s
+
+    def _product_by_parts(self, parts: Sequence[Array]) -> list[Array]:
+        """Return K times every part: one wide product is faster than many narrow ones."""
+        ends = np.cumsum([part.shape[1] for part in parts])[:-1]
+        return np.hsplit(self.multiply(self.K, np.hstack(parts)), ends)
 
 
 class KernelCut:
@@ -173,11 +165,11 @@ class KernelCut:
     def __call__(self, b: Array, rho: float) -> ValueAndGradient:
         """Return value and gradient at b."""
         of, column = self.similarity, b[:, None]
-        products = of.K @ np.hstack((column, column * self.Z))
+        products = of.multiply(of.K, np.hstack((column, column * self.Z)))
         Kb, KbZ = products[:, 0], products[:, 1:]
         value, q, ZA = self.trace(b, Kb, KbZ)
         Kv, KvZ = of.d - of.mu * Kb, self.KZ - of.mu * KbZ
-        Kqv = of.K @ (q * (1.0 - of.mu * b))
+        Kqv = of.multiply(of.K, q * (1.0 - of.mu * b))
         gradient = q * Kv + Kqv - 2.0 * np.einsum("ij,ij->i", ZA, KvZ)
         penalty, penalty_gradient = of.penalty(b, Kb)
         return rho * value + penalty, rho * gradient + penalty_gradient
@@ -186,23 +178,32 @@ class KernelCut:
 class GeneralSimilarity:
     """The similarity of a general, possibly indefinite matrix, equations (6) and (7) of [1]_.
 
-    W(b) = max((b_i + b_j) S_ij - mu b_i b_j M_ij, 0), where |S| has the absolute eigenvalues of S,
-    and M is |S|, but at most S where S is positive: else strongly negative similarities, which make
-    |S| large, would leave similar points without any similarity. Like the cut at zero this enlarges
-    W alone, so the bound behind (6) holds. Dense: all n x n matrices are formed.
+    W(b) = max((b_i + b_j) S_ij - mu b_i b_j M_ij, 0), where |S| has the absolute eigenvalues of S.
+    M is |S|, but where S is positive it is at most S: strongly negative similarities make |S| large
+    and would else leave similar points without any similarity. Both the cut at zero and this can
+    only enlarge W, so the bound behind (6) still holds. Dense: all n x n matrices are formed.
 
     Parameters
     ----------
     S : ndarray of shape (n, n)
-        Symmetric with a positive entry.
+        Symmetric with a positive entry; as `counted` returns it, where points count several times.
     mu : float
+    counts : ndarray of shape (n,) or float, default=1.0
+        How many times every point counts.
+    multiply : callable
+        ``multiply(S, V)``, the product of S with a vector or a matrix.
     """
 
-    def __init__(self, S: Array, mu: float) -> None:
-        self.S, self.mu = S, mu
+    def __init__(
+        self, S: Array, mu: float, counts: Array | float = 1.0, multiply: Multiply = multiply
+    ) -> None:
+        self.S, self.mu, self.multiply = S, mu, multiply
         self.n = len(S)
-        values, vectors = np.linalg.eigh(S)
-        absolute = (vectors * np.abs(values)) @ vectors.T
+        # The eigenvectors of repeated points, with the norm that they have there.
+        root = np.sqrt(np.broadcast_to(counts, self.n))[:, None]
+        values, vectors = np.linalg.eigh(S / root / root.T)
+        vectors *= root
+        absolute = multiply(vectors * np.abs(values), vectors.T)
         self.absolute = 0.5 * (absolute + absolute.T)
         self.capped = np.where(S > 0.0, np.minimum(self.absolute, S), self.absolute)
         self.d: Array = S.sum(axis=1)
@@ -216,13 +217,13 @@ class GeneralSimilarity:
         np.maximum(W, 0.0, out=W)
         return W
 
-    def normalised(self, b: Array) -> tuple[Array, Array]:
+    def normalised(self, b: Array) -> tuple[Operator, Array]:
         """Return D^-1/2 W(b) D^-1/2 and D^-1/2, zero for a point without similarity."""
         W = self.similarity(b)
         scale = _inverse_root(W.sum(axis=1))
         W *= scale[:, None]
         W *= scale
-        return W, scale
+        return Operator(W, self.multiply), scale
 
     def cuts(self, Zs: Sequence[Array]) -> list["GeneralCut"]:
         """Return the normalised cut of every Z as a function of b."""
@@ -243,20 +244,14 @@ class GeneralCut:
         """Return value and gradient at b."""
         of, Z = self.of, self.Z
         W = of.similarity(b)
-        value, q, ZA = _trace(Z, W.sum(axis=1), W @ Z)
-        T = 0.5 * np.add.outer(q, q) - ZA @ Z.T
+        value, q, ZA = _trace(Z, W.sum(axis=1), of.multiply(W, Z))
+        T = 0.5 * np.add.outer(q, q) - of.multiply(ZA, Z.T)
         T[W == 0.0] = 0.0
-        gradient = 2.0 * ((T * of.S).sum(axis=1) - of.mu * ((T * of.capped) @ b))
-        quadratic = of.absolute @ b
+        gradient = 2.0 * ((T * of.S).sum(axis=1) - of.mu * of.multiply(T * of.capped, b))
+        quadratic = of.multiply(of.absolute, b)
         penalty = float(b @ (of.mu * quadratic - of.d)) / of.s
         penalty_gradient = (2.0 * of.mu * quadratic - of.d) / of.s
         return rho * value + penalty, rho * gradient + penalty_gradient
-
-
-def _product_by_parts(K: Any, parts: Sequence[Array]) -> list[Array]:
-    """Return K times every part: one wide product is faster than many narrow ones."""
-    ends = np.cumsum([part.shape[1] for part in parts])[:-1]
-    return np.hsplit(K @ np.hstack(parts), ends)
 
 
 def _trace(Z: Array, degrees: Array, WZ: Array) -> tuple[float, Array, Array]:

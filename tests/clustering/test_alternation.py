@@ -1,19 +1,13 @@
-"""The clustering loops: closed forms, monotone objectives, limits."""
+"""The clustering loops: monotone objectives, limits."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from kernelfit.families.discriminative import GeneralSimilarity, KernelSimilarity
-from kernelfit.learners.cds import (
-    MIN_WEIGHT,
-    cluster,
-    cluster_literal,
-    literal_step,
-    pivoted_labels,
-    sparse_weights,
-)
+from kernelfit.clustering.alternation import MIN_WEIGHT, cluster, pivoted_labels
+from kernelfit.clustering.matrices import counted
+from kernelfit.clustering.similarity import GeneralSimilarity, KernelSimilarity
 from tests.reference import clustering as reference
 
 C = 3
@@ -40,28 +34,6 @@ def propose(Y):
 
 def same_partition(a, b):
     return len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))
-
-
-@pytest.mark.parametrize("w", [0.5, 1.0])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_literal_step_is_the_definition(w, form):
-    rng = np.random.default_rng(1)
-    X, _ = blobs(12)
-    K, Y, alpha = gaussian(X), rng.standard_normal((12, C)), rng.dirichlet(np.ones(12))
-    P, q = literal_step(form(K), Y, 0.7, w)
-    value = q @ alpha + 0.5 * alpha @ (P @ alpha)
-    expected = reference.literal_objective(K, Y, alpha, 0.7, w)
-    assert value == pytest.approx(expected, rel=1e-10)
-
-
-def test_half_trace_with_unit_rows_is_convex():
-    """With w = 1/2 and unit rows the quadratic part is K o YY', positive semidefinite."""
-    X, _ = blobs(12)
-    Y = np.random.default_rng(2).standard_normal((12, C))
-    Y /= np.linalg.norm(Y, axis=1, keepdims=True)
-    P = literal_step(gaussian(X), Y, 1.0, 0.5)[0]
-    np.testing.assert_allclose(P, 2 * gaussian(X) * (Y @ Y.T), atol=1e-12)
-    assert np.linalg.eigvalsh(P)[0] >= -1e-10
 
 
 def test_no_rounds_is_spectral_clustering():
@@ -148,32 +120,6 @@ def test_rounds_are_reported():
     assert seen == list(enumerate(result.history))[1:]
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_literal_mode_collapses(form):
-    """As printed, the weights end on a few points once degrees exceed a handful."""
-    X, _ = blobs(90)
-    K, n = form(gaussian(X, 0.05)), 90
-    result = cluster_literal(K, C, propose, np.full(n, 1 / n), block(n))
-    assert result.weights.sum() == pytest.approx(n)
-    assert np.sum(result.weights > 1e-3 * n) <= 4
-
-
-def test_sparse_weights_minimise_the_reconstruction_error():
-    X, _ = blobs(15)
-
-    def error(alpha):
-        m = alpha @ X
-        return sum(np.sum((X[i] - (m - alpha[i] * X[i])) ** 2) for i in range(len(X)))
-
-    alpha = sparse_weights(X @ X.T)
-    assert alpha.sum() == pytest.approx(1.0) and alpha.min() >= 0
-    assert np.sum(alpha == 0) > 0
-    rng = np.random.default_rng(4)
-    for other in (np.full(15, 1 / 15), *rng.dirichlet(0.3 * np.ones(15), 50)):
-        assert error(alpha) <= error(other) + 1e-9
-        assert error(alpha) <= error(0.99 * alpha + 0.01 * other) + 1e-9
-
-
 def test_pivoted_labels_recover_rotated_indicators():
     rng = np.random.default_rng(5)
     labels = rng.integers(0, 4, 50)
@@ -181,3 +127,28 @@ def test_pivoted_labels_recover_rotated_indicators():
     rotation = np.linalg.qr(rng.standard_normal((4, 4)))[0]
     V = V @ rotation + 1e-3 * rng.standard_normal(V.shape)
     assert same_partition(pivoted_labels(V), labels)
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_points_that_count_several_times(relaxed):
+    """The descent is that of the points written out, for the same proposals."""
+    X, y = blobs(spread=1.2)
+    n = len(X)
+    copies = 1 + np.arange(n) % 3
+    place, counts = np.repeat(range(n), copies), copies.astype(float)
+    K = gaussian(X)
+    options = {"relaxed": relaxed, "max_iter": 4, "tol": 0.0}
+    short = cluster(
+        KernelSimilarity(counted(K, counts), 0.5), C, lambda Y: [y], np.ones(n), block(n),
+        counts=counts, **options,
+    )  # fmt: skip
+    m = len(place)
+    long = cluster(
+        KernelSimilarity(K[place][:, place], 0.5), C, lambda Y: [y[place]], np.ones(m), block(m),
+        **options,
+    )  # fmt: skip
+    assert short.n_iter == long.n_iter >= 1
+    np.testing.assert_allclose(short.history, long.history, rtol=1e-7)
+    np.testing.assert_allclose(short.weights[place], long.weights, atol=1e-4)
+    np.testing.assert_allclose(short.eigenvalues, long.eigenvalues, atol=1e-6)
+    assert counts @ short.weights == pytest.approx(m)

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelfit.clustering.matrices import Multiply, multiply
+
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
-_SAME = 1e-12  # squared distances below it, relative to the entries of K, are rounding
+_SAME = 1e-12  # squared distances that differ by less, relative to the entries of K, are equal
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,20 @@ class KernelKMeansResult:
     converged: bool
 
 
-def kernel_kmeans(K: Array, labels: Labels, n_clusters: int, max_iter: int) -> KernelKMeansResult:
+def kernel_kmeans(
+    K: Array,
+    labels: Labels,
+    n_clusters: int,
+    max_iter: int,
+    counts: Array | None = None,
+    multiply: Multiply = multiply,
+) -> KernelKMeansResult:
     """Run Lloyd's iteration from a given partition.
 
-    A cluster that has lost its points gets the point farthest from its mean. For positive
-    semidefinite K, conditionally at least, the inertia never rises, and a cluster ends empty only
-    where fewer points differ than there are clusters.
+    A point keeps its cluster unless another mean is nearer by more than rounding. A cluster that
+    has lost its points gets the point farthest from its mean. The inertia never rises where K is
+    positive semidefinite, or conditionally so; a cluster then ends empty only where fewer points
+    differ than there are clusters.
 
     Parameters
     ----------
@@ -48,24 +58,31 @@ def kernel_kmeans(K: Array, labels: Labels, n_clusters: int, max_iter: int) -> K
         The start; the labels of the result are in ``range(n_clusters)`` too.
     n_clusters : int
     max_iter : int
+    counts : ndarray of shape (n,), default=None
+        How many times every point counts; once when None.
+    multiply : callable
+        ``multiply(K, V)``, the product of K with a matrix.
 
     Returns
     -------
     KernelKMeansResult
     """
+    counts = np.ones(len(K)) if counts is None else counts
     diagonal = np.diag(K)
     same = _SAME * max(float(K.max()), -float(K.min()))  # the largest squared norm, if it is one
     rows = np.arange(len(K))
     n_iter, converged = 0, False
     while not converged and n_iter < max_iter:
-        distances = mean_distances(K, labels, n_clusters)[0]
+        distances = mean_distances(K, labels, n_clusters, counts, multiply)[0]
         new = distances.argmin(axis=1)
+        stays = distances[rows, labels] <= distances[rows, new] + same
+        new = np.where(stays, labels, new)
         _fill_empty(new, diagonal + distances[rows, new], n_clusters, same)
         converged = bool(np.array_equal(new, labels))
         labels = new
         n_iter += 1
-    distances, norms = mean_distances(K, labels, n_clusters)
-    inertia = float(np.sum(diagonal + distances[rows, labels]))
+    distances, norms = mean_distances(K, labels, n_clusters, counts, multiply)
+    inertia = float(counts @ (diagonal + distances[rows, labels]))
     return KernelKMeansResult(labels, inertia, norms, n_iter, converged)
 
 
@@ -81,7 +98,17 @@ def _fill_empty(labels: Labels, distances: Array, n_clusters: int, same: float) 
         labels[point] = empty
 
 
-def mean_distances(K: Array, labels: Labels, n_clusters: int) -> tuple[Array, Array]:
+def cluster_means(labels: Labels, n_clusters: int, counts: Array) -> Array:
+    """Return the coefficients of the cluster means in the points, zero for an empty cluster."""
+    means = np.zeros((len(labels), n_clusters))
+    means[np.arange(len(labels)), labels] = counts
+    sizes = means.sum(axis=0)
+    return np.asarray(means / np.where(sizes > 0, sizes, 1.0))
+
+
+def mean_distances(
+    K: Array, labels: Labels, n_clusters: int, counts: Array, multiply: Multiply = multiply
+) -> tuple[Array, Array]:
     """Return squared distances of all points to the cluster means, less K_ii.
 
     Parameters
@@ -89,50 +116,50 @@ def mean_distances(K: Array, labels: Labels, n_clusters: int) -> tuple[Array, Ar
     K : ndarray of shape (n, n)
     labels : ndarray of shape (n,)
     n_clusters : int
+    counts : ndarray of shape (n,)
+    multiply : callable
 
     Returns
     -------
     distances : ndarray of shape (n, n_clusters)
         Infinite for an empty cluster.
     norms : ndarray of shape (n_clusters,)
-        Squared norms of the means.
+        Squared norms of the means; infinite for an empty cluster.
     """
-    indicators = np.zeros((len(K), n_clusters))
-    indicators[np.arange(len(K)), labels] = 1.0
-    sizes = indicators.sum(axis=0)
-    means = indicators / np.maximum(sizes, 1.0)
-    products = K @ means
+    means = cluster_means(labels, n_clusters, counts)
+    products = multiply(K, means)
     norms = np.einsum("ij,ij->j", means, products)
-    distances = norms - 2.0 * products
-    distances[:, sizes == 0] = np.inf
-    return distances, norms
+    norms[np.bincount(labels, minlength=n_clusters) == 0] = np.inf
+    return norms - 2.0 * products, norms
 
 
-def spread_start(K: Array, n_clusters: int, first: int, uniform: Array) -> Labels:
+def spread_start(K: Array, n_clusters: int, uniform: Array, counts: Array | None = None) -> Labels:
     """Return a partition around points drawn far from each other (k-means++).
 
     Parameters
     ----------
     K : ndarray of shape (n, n)
     n_clusters : int
-    first : int
-        The first point.
-    uniform : ndarray of shape (n_clusters - 1,)
-        Uniform random numbers; each draws a point with probability proportional to its squared
-        distance to the nearest point drawn.
+    uniform : ndarray of shape (n_clusters,)
+        Uniform random numbers. The first draws any point; each other one draws a point with
+        probability proportional to its squared distance to the nearest point drawn.
+    counts : ndarray of shape (n,), default=None
+        How many times every point counts; once when None.
 
     Returns
     -------
     ndarray of shape (n,)
     """
+    counts = np.ones(len(K)) if counts is None else counts
     diagonal = np.diag(K)
-    nearest = diagonal + diagonal[first] - 2.0 * K[first]
+    nearest = np.full(len(K), np.inf)
     labels = np.zeros(len(K), dtype=np.intp)
-    for label, u in enumerate(uniform, start=1):
-        mass = np.cumsum(np.maximum(nearest, 0.0))
+    mass = np.cumsum(counts)
+    for label, u in enumerate(uniform):
         point = min(int(np.searchsorted(mass, u * mass[-1], side="right")), len(K) - 1)
         distances = diagonal + diagonal[point] - 2.0 * K[point]
         closer = distances < nearest
         labels[closer] = label
         nearest = np.where(closer, distances, nearest)
+        mass = np.cumsum(counts * np.maximum(nearest, 0.0))
     return labels

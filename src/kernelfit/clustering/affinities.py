@@ -1,27 +1,29 @@
 """Affinities as the estimators use them: of the training points, and of new points to them.
 
-``fit(X)`` returns the symmetric affinity matrix, dense or CSR; ``cross(X)`` returns that of the
-rows of X to the training points, where a common factor of a row is left open; ``advice`` says what
-links more points.
+``fit(X, counts, multiply)`` returns the symmetric affinity matrix of distinct points, dense, CSR or
+`LowRank`. ``matrix()`` returns it again: a sparse one is kept, a dense one is computed anew.
+``cross(X)`` returns the affinities of the rows of X to the training points. With ``relative=True``
+every row may be divided by a factor of its own, so that far points do not underflow. ``advice``
+says what links more points, and ``by_distance`` whether the affinity is made of distances.
 """
 
 import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from kernelfit.families.discriminative import LowRank
-from kernelfit.kernels.affinity import (
-    bandwidth_gamma,
-    diagnose_landmarks,
+from kernelfit.clustering.bandwidth import bandwidth_gamma, reconstruction_gamma
+from kernelfit.clustering.diagnosis import diagnose_landmarks
+from kernelfit.clustering.graphs import (
+    kth_distances,
     local_scales,
     nearest_rows,
     neighbour_graph,
-    reconstruction_gamma,
     self_tuning,
     symmetrised,
 )
+from kernelfit.clustering.matrices import LowRank
+from kernelfit.clustering.self_representation import lasso_representation, matching_pursuit
 from kernelfit.kernels.distances import squared_distances, sum_squared_differences
-from kernelfit.kernels.self_representation import lasso_representation, matching_pursuit
 from kernelfit.kernels.standard import RBF, scale_gamma
 
 _SELF_TUNING_NEIGHBOUR = 7  # whose distance is the local scale, as its authors propose
@@ -34,17 +36,18 @@ class RBFAffinity:
     """The Gaussian kernel, whole or by its Nystroem approximation on a few landmarks."""
 
     advice = "widen the kernel (a smaller gamma, or gamma='median') or standardise the data"
+    by_distance = True
     complaint = None  # on the landmarks, where there are any
 
-    def __init__(self, gamma, n_clusters, n_landmarks=None, rng=None):
+    def __init__(self, gamma, n_clusters, n_landmarks=None, seed=None):
         self.rule, self.n_clusters = gamma, n_clusters
-        self.n_landmarks, self.rng = n_landmarks, rng
+        self.n_landmarks, self.seed = n_landmarks, seed
 
-    def fit(self, X):
+    def fit(self, X, counts, multiply):
         """Return the affinity matrix of the rows of X."""
         self.X = X
         if self.rule == "scale":
-            self.gamma = scale_gamma(X)
+            self.gamma = scale_gamma(X, counts)
         elif self.rule == "reconstruction":
             self.gamma = reconstruction_gamma(X)
         elif isinstance(self.rule, str):
@@ -56,20 +59,32 @@ class RBFAffinity:
                 "expected a finite gamma, got infinity: the points are too close to each other to "
                 "square their distances, unless gamma itself was infinite"
             )
-        kernel = RBF(self.gamma)
+        self.landmarks = None
         if self.n_landmarks is None or self.n_landmarks >= len(X):
-            return kernel(X)
-        landmarks = X[np.sort(self.rng.choice(len(X), self.n_landmarks, replace=False))]
-        values, vectors = np.linalg.eigh(kernel(landmarks))
-        kept = values > 1e-10 * values[-1]
-        C = kernel(X, landmarks)
+            return self.matrix()
+        rng = np.random.default_rng(self.seed)
+        self.landmarks = X[np.sort(rng.choice(len(X), self.n_landmarks, replace=False))]
+        C = RBF(self.gamma)(X, self.landmarks)
         self.complaint = diagnose_landmarks(C, self.n_clusters)
-        return LowRank(C @ (vectors[:, kept] / np.sqrt(values[kept])))
+        return self._approximation(C, multiply)
 
-    def cross(self, X):
+    def matrix(self):
+        """Return the affinity matrix of the training points."""
+        kernel = RBF(self.gamma)
+        if self.landmarks is None:
+            return kernel(self.X)
+        return self._approximation(kernel(self.X, self.landmarks), np.matmul)
+
+    def _approximation(self, C, multiply):
+        values, vectors = np.linalg.eigh(RBF(self.gamma)(self.landmarks))
+        kept = values > 1e-10 * values[-1]
+        return LowRank(multiply(C, vectors[:, kept] / np.sqrt(values[kept])))
+
+    def cross(self, X, relative=False):
         """Return the affinities of the rows of X to the training points."""
         D = squared_distances(X, self.X)
-        D -= D.min(axis=1, keepdims=True)  # a factor of the row, and far points do not underflow
+        if relative:
+            D -= D.min(axis=1, keepdims=True)
         return RBF(self.gamma).from_geometry(D, out=D)
 
 
@@ -77,29 +92,29 @@ class SelfTuningAffinity:
     """Gaussian with a local scale for every point: its distance to the seventh neighbour."""
 
     advice = ""
+    by_distance = True
 
-    def __init__(self, n_jobs):
-        self.n_jobs = n_jobs
-
-    def fit(self, X):
+    def fit(self, X, counts, multiply):
         """Return the affinity matrix of the rows of X."""
         self.X = X
-        k = min(_SELF_TUNING_NEIGHBOUR, len(X) - 1)
-        if k == 0:
-            return np.ones((1, 1))
-        self.search = NearestNeighbors(n_neighbors=k, n_jobs=self.n_jobs).fit(X)
-        self.scales = local_scales(self.search.kneighbors()[0])
-        return self_tuning(squared_distances(X), self.scales, self.scales)
+        self.k = min(_SELF_TUNING_NEIGHBOUR, len(X) - 1)
+        return self.matrix()
 
-    def cross(self, X):
+    def matrix(self):
+        """Return the affinity matrix of the training points."""
+        if self.k == 0:
+            return np.ones((1, 1))
+        D = squared_distances(self.X)
+        self.scales = local_scales(kth_distances(D, self.k + 1))  # the first is the point itself
+        return self_tuning(D, self.scales, self.scales)
+
+    def cross(self, X, relative=False):
         """Return the affinities of the rows of X to the training points."""
-        if len(self.X) == 1:
+        if self.k == 0:
             return np.ones((len(X), 1))
-        distances = self.search.kneighbors(X)[0]
-        scales = np.maximum(distances[:, -1], self.scales.min())
         D = squared_distances(X, self.X)
-        D -= D.min(axis=1, keepdims=True)
-        return self_tuning(D, scales, self.scales)
+        scales = np.maximum(kth_distances(D, self.k), self.scales.min())
+        return self_tuning(D, scales, self.scales, relative=relative)
 
 
 class NeighbourAffinity:
@@ -109,20 +124,27 @@ class NeighbourAffinity:
     would take either, depending on the number of threads.
     """
 
-    advice = "raise n_neighbors (beyond the number of copies of a point)"
+    advice = "raise n_neighbors"
+    by_distance = True
 
     def __init__(self, n_neighbors, n_jobs):
         self.n_neighbors, self.n_jobs = n_neighbors, n_jobs
 
-    def fit(self, X):
+    def fit(self, X, counts, multiply):
         """Return the affinity matrix of the rows of X."""
         self.X, self.n = X, len(X)
         if self.n == 1:
-            return sparse.csr_array(np.ones((1, 1)))
-        self.search = NearestNeighbors(n_jobs=self.n_jobs).fit(X)
-        return symmetrised(self._graph(None))
+            self.graph = sparse.csr_array(np.ones((1, 1)))
+        else:
+            self.search = NearestNeighbors(n_jobs=self.n_jobs).fit(X)
+            self.graph = symmetrised(self._graph(None))
+        return self.graph
 
-    def cross(self, X):
+    def matrix(self):
+        """Return the affinity matrix of the training points."""
+        return self.graph
+
+    def cross(self, X, relative=False):
         """Return the affinities of the rows of X to the training points."""
         if self.n == 1:
             return sparse.csr_array(np.ones((len(X), 1)))
@@ -138,7 +160,8 @@ class NeighbourAffinity:
             step = max(1, _CHUNK_BYTES // (8 * self.n))
             for rows in np.split(tied, range(step, len(tied), step)):
                 indices[rows, :k] = self._ordered(X, rows, k)
-        indices = indices[:, :k]
+        # In ascending order: the order of the search would be that of the sums.
+        indices = np.sort(indices[:, :k], axis=1)
         return neighbour_graph(indices, np.ones(indices.shape), self.n)
 
     def _ordered(self, X, rows, k):
@@ -154,31 +177,39 @@ class NeighbourAffinity:
 class SelfRepresentationAffinity:
     """Absolute coefficients by which the training points represent a point, CSR."""
 
+    by_distance = False
+
     def __init__(self, n_nonzero):
         self.n_nonzero = n_nonzero
         self.advice = "" if n_nonzero is None else "set n_nonzero=None (the lasso)"
 
-    def fit(self, X):
+    def fit(self, X, counts, multiply):
         """Return the affinity matrix of the rows of X."""
         self.X = X
         if len(X) == 1:
-            return sparse.csr_array(np.ones((1, 1)))
-        K = symmetrised(self._code(X, exclude_self=True))
-        if K.nnz == 0:
+            self.graph = sparse.csr_array(np.ones((1, 1)))
+            return self.graph
+        self.graph = symmetrised(self._code(X, exclude_self=True, multiply=multiply))
+        if self.graph.nnz == 0:
             raise ValueError(
                 "expected points that represent each other, got data that are zero or orthogonal"
             )
-        return K
+        return self.graph
 
-    def cross(self, X):
+    def matrix(self):
+        """Return the affinity matrix of the training points."""
+        return self.graph
+
+    def cross(self, X, relative=False):
         """Return the affinities of the rows of X to the training points."""
         return self._code(X, exclude_self=False)
 
-    def _code(self, X, exclude_self):
+    def _code(self, X, exclude_self, **options):
         if self.n_nonzero is None:
             coefs = lasso_representation(X, self.X, _LASSO_RATIO, exclude_self=exclude_self)
             return sparse.csr_array(np.abs(coefs))
-        indices, coefs = matching_pursuit(X, self.X, self.n_nonzero, exclude_self=exclude_self)
+        options["exclude_self"] = exclude_self
+        indices, coefs = matching_pursuit(X, self.X, self.n_nonzero, **options)
         return neighbour_graph(indices, np.abs(coefs), len(self.X))
 
 
@@ -186,17 +217,22 @@ class CallableAffinity:
     """A function ``k(X, Y)``."""
 
     advice = ""
+    by_distance = False
 
     def __init__(self, function):
         self.function = function
 
-    def fit(self, X):
+    def fit(self, X, counts, multiply):
         """Return the affinity matrix of the rows of X."""
         self.X = X
-        K = self.cross(X)
+        return self.matrix()
+
+    def matrix(self):
+        """Return the affinity matrix of the training points."""
+        K = self.cross(self.X)
         return K if sparse.issparse(K) else np.ascontiguousarray(K)
 
-    def cross(self, X):
+    def cross(self, X, relative=False):
         """Return the affinities of the rows of X to the training points."""
         K = self.function(X, self.X)
         K = sparse.csr_array(K) if sparse.issparse(K) else np.asarray(K)
@@ -216,12 +252,22 @@ class CallableAffinity:
 
 
 class PrecomputedAffinity:
-    """The data are the affinities."""
+    """The data are the affinities; of equal columns one stands for all."""
 
     advice = ""
+    by_distance = False
 
-    def fit(self, X):
-        """Return the affinity matrix of the rows of X."""
-        return sparse.csr_array(X) if sparse.issparse(X) else X
+    def fit(self, K, columns):
+        """Return the affinity matrix of some of the points, all when `columns` is None."""
+        self.columns = columns
+        return K if columns is None else K[columns][:, columns]
 
-    cross = fit
+    def matrix(self):
+        """Refuse: the matrix that was given is not kept."""
+        raise AttributeError(
+            "affinity_matrix_ is not kept for affinity='precomputed': it is the matrix given to fit"
+        )
+
+    def cross(self, X, relative=False):
+        """Return the affinities to the training points."""
+        return X if self.columns is None else X[:, self.columns]

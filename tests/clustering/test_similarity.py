@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelfit.families import discriminative
-from kernelfit.families.discriminative import GeneralSimilarity, KernelSimilarity, LowRank
+from kernelfit.clustering import similarity as module
+from kernelfit.clustering.matrices import LowRank, counted
+from kernelfit.clustering.similarity import GeneralSimilarity, KernelSimilarity
 from tests.reference import clustering as reference
 
 MU = 0.4
@@ -53,7 +54,7 @@ def forms(K):
 def test_normalised_matrix(K, form, monkeypatch):
     b = weights()
     if form == "operator":  # a dense matrix without room for a second one
-        monkeypatch.setattr(discriminative, "_MATRIX_BYTES", 0)
+        monkeypatch.setattr(module, "_MATRIX_BYTES", 0)
         form = "dense"
     N_, scale = KernelSimilarity(forms(K)[form], MU).normalised(b)
     W = reference.similarity(K, b, MU)
@@ -166,7 +167,7 @@ def test_general_similarity_of_a_kernel_is_the_kernel_similarity(K):
     b = weights()
     general, kernel = GeneralSimilarity(K, MU), KernelSimilarity(K, MU)
     N_ = kernel.normalised(b)[0] @ np.eye(N)
-    np.testing.assert_allclose(general.normalised(b)[0], N_, atol=1e-12)
+    np.testing.assert_allclose(general.normalised(b)[0] @ np.eye(N), N_, atol=1e-12)
 
 
 def test_point_without_similarity_gets_no_embedding(K):
@@ -198,3 +199,34 @@ def test_values_of_several_cuts(K, form):
     alone = [similarity.cuts([Z])[0](b, 0.7)[0] for Z in Zs]
     assert len({round(value, 6) for value in alone}) == 3
     np.testing.assert_allclose(similarity.values(cuts, b, 0.7), alone, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["kernel", "graph", "general"])
+def test_points_that_count_several_times(K, graph, kind):
+    """Value, gradient and embedding are those of the points written out."""
+    copies = 1 + np.arange(N) % 4
+    place, counts = np.repeat(range(N), copies), copies.astype(float)
+    b = weights()
+    S = {"kernel": K, "graph": graph, "general": K - 0.4}[kind]
+    if kind == "general":
+        similarity = GeneralSimilarity(counted(S, counts), MU, counts)
+        whole = GeneralSimilarity(S[place][:, place], MU)
+    else:
+        similarity = KernelSimilarity(counted(S, counts), MU)
+        whole = KernelSimilarity(S[place][:, place], MU)
+        assert similarity.sigma == pytest.approx(whole.sigma, abs=2e-3)  # each to within 1e-3
+        whole.sigma = similarity.sigma
+    short = similarity.cuts([np.eye(3)[labels()]])[0](b, 0.7)
+    long = whole.cuts([np.eye(3)[labels()[place]]])[0](b[place], 0.7)
+    assert short[0] == pytest.approx(long[0], rel=1e-9)
+    np.testing.assert_allclose((short[1] / counts)[place], long[1], rtol=1e-6, atol=1e-9)
+    normal, scale = similarity.normalised(b)
+    long_normal, long_scale = whole.normalised(b[place])
+    values, vectors = np.linalg.eigh(normal @ np.eye(N))
+    long_values, long_vectors = np.linalg.eigh(long_normal @ np.eye(len(place)))
+    np.testing.assert_allclose(values[-3:], long_values[-3:], atol=1e-10)
+    embedding = vectors[:, -3:] * scale[:, None]
+    expected = long_vectors[:, -3:] * long_scale[:, None]
+    np.testing.assert_allclose(
+        (embedding @ embedding.T)[place][:, place], expected @ expected.T, atol=1e-9
+    )

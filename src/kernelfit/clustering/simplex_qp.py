@@ -2,8 +2,11 @@
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from kernelfit.solvers.result import FloatArray, SolverResult
+from kernelfit.clustering.result import DescentResult
+
+FloatArray = NDArray[np.float64]
 
 
 def solve_simplex_qp(
@@ -15,7 +18,7 @@ def solve_simplex_qp(
     upper: float = np.inf,
     tol: float = 1e-8,
     max_iter: int = 1_000_000,
-) -> SolverResult:
+) -> DescentResult:
     r"""Minimise :math:`q'x + \tfrac12 x'Px` over bounded x of a fixed sum.
 
     Every step moves weight from the variable with the largest derivative to the one that gains
@@ -40,13 +43,12 @@ def solve_simplex_qp(
 
     Returns
     -------
-    SolverResult
-        ``gap`` is nan.
+    DescentResult
 
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelfit.solvers.simplex_qp import solve_simplex_qp
+    >>> from kernelfit.clustering.simplex_qp import solve_simplex_qp
     >>> solve_simplex_qp(2 * np.eye(3), np.array([0.0, 0.0, 4.0]), np.array([0.0, 0.0, 1.0])).x
     array([0.5, 0.5, 0. ])
     """
@@ -57,8 +59,7 @@ def solve_simplex_qp(
     limit = tol * max(float(np.abs(g).max()), np.finfo(float).tiny)
     n_iter, violation = _pair_steps(P, x, g, lower, upper, limit, max_iter)
     objective = float(0.5 * x @ (P @ x) + q @ x)
-    history = ((start, np.nan), (objective, np.nan))
-    return SolverResult(x, objective, np.nan, n_iter, violation <= limit, history)
+    return DescentResult(x, objective, n_iter, violation <= limit, (start, objective))
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,1 @@
+"""Clustering on an affinity: what only the clusterings use, from matrices to estimators."""

@@ -1,0 +1,163 @@
+"""Kernel k-means."""
+
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from kernelfit.clustering.base import BaseClustering
+from kernelfit.clustering.lloyd import cluster_means, kernel_kmeans, spread_start
+from kernelfit.clustering.matrices import multiply
+from kernelfit.clustering.ties import first_least, first_least_columns
+from kernelfit.utils.sklearn_private import Interval, StrOptions
+
+_ROUNDING = 1e-9  # of the kernel's entries, in the mean squared distance to the cluster means
+
+
+class KernelKMeans(BaseClustering):
+    r"""K-means in the feature space of a kernel.
+
+    You get clusters around means, like those of k-means, but in the geometry of a kernel, so their
+    borders need not be straight. `predict` follows `labels_` on the training points and takes the
+    nearest mean for new ones.
+
+    .. math:: \min_A \sum_{k=1}^{c} \sum_{i \in A_k} \|\phi(x_i) - m_k\|^2, \qquad
+        m_k = \frac{1}{|A_k|} \sum_{j \in A_k} \phi(x_j)
+
+    over partitions A of the points, by Lloyd's iteration from several k-means++ starts.
+
+    The fine print:
+
+    * Distances see units. Standardise the features, unless they are in one unit; where a few of
+      them make up nearly all of the distances, fit warns.
+    * Equal rows are one point that counts several times. So they share a cluster, and a sample
+      weight of 2 is the same as a repeated row. The clusters do not depend on the order of the
+      rows, and the result is the same to the last bit for any number of threads.
+    * Only distances in feature space matter, so a conditionally positive semidefinite kernel like
+      :math:`-\|x-y\|^2` serves as well.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters c.
+    affinity : {"rbf", "self_tuning", "precomputed"} or callable, default="rbf"
+        The kernel, as for `CDSKClustering`, of any sign.
+    gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
+        Of ``affinity="rbf"``, as for `CDSKClustering`.
+    max_iter : int, default=300
+        Bound on the number of iterations of one start.
+    n_init : int, default=10
+        Number of starts, of which that with the least inertia is taken.
+    random_state : int, RandomState instance or None, default=None
+        Of the starts.
+    n_jobs : int or None, default=None
+        Number of threads for products with the kernel matrix; None takes as many as the linear
+        algebra library is set to. The result does not depend on it.
+    verbose : int, default=0
+        Whether every start is logged.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of every point.
+    inertia_ : float
+        The objective: the sum of the squared distances to the cluster means.
+    affinity_matrix_ : ndarray of shape (n_samples, n_samples)
+        Kernel matrix, not kept but computed anew on every access. For ``affinity="precomputed"``
+        there is no such attribute: it is the matrix given to fit.
+    n_iter_ : int
+        Number of iterations of the best start.
+    converged_ : bool
+        Whether its labels settled.
+    gamma_ : float
+        The gamma used, for ``affinity="rbf"``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit import KernelKMeans
+    >>> X = np.array([[0.0], [0.2], [5.0], [5.2]])
+    >>> labels = KernelKMeans(n_clusters=2, random_state=0).fit_predict(X)
+    >>> labels[0] == labels[1] != labels[2]
+    np.True_
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseClustering._parameter_constraints,
+        "affinity": [StrOptions({"rbf", "self_tuning", "precomputed"}), callable],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+    _negative_allowed = True
+    _relative = False  # the means have norms, to which a factor of a row would matter
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        affinity="rbf",
+        gamma="median",
+        max_iter=300,
+        n_init=10,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.affinity = affinity
+        self.gamma = gamma
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _cluster(self, K, n_clusters, seed, multiply):
+        K = K.toarray() if sparse.issparse(K) else K
+        counts = self._rows.counts
+        report = self._reporter("start %d: inertia %.6g after %d iterations")
+        rng = np.random.default_rng(seed)
+        results = []
+        for start in range(1, self.n_init + 1):
+            labels = spread_start(K, n_clusters, rng.uniform(size=n_clusters), counts)
+            result = kernel_kmeans(K, labels, n_clusters, self.max_iter, counts, multiply)
+            results.append(result)
+            if report is not None:
+                report(start, result.inertia, result.n_iter)
+        best = results[first_least([result.inertia for result in results])]
+        self._labels = best.labels
+        self._mean_norms = best.mean_norms
+        self.inertia_ = best.inertia
+        self.n_iter_ = best.n_iter
+        self.converged_ = best.converged
+        complaints = []
+        if not best.converged:
+            complaints.append(
+                (
+                    f"KernelKMeans stopped after max_iter={self.max_iter} iterations before the "
+                    "labels settled: raise max_iter",
+                    ConvergenceWarning,
+                )
+            )
+        if best.inertia < -_ROUNDING * counts.sum() * max(K.max(), -K.min()):
+            complaints.append(
+                (
+                    "the kernel is not positive semidefinite, not even conditionally: inertia_ is "
+                    f"{best.inertia:.3g}, and Lloyd's iteration need not lower it",
+                    UserWarning,
+                )
+            )
+        return complaints
+
+    def _assign(self, C):
+        """Return the clusters of new points from their kernel values."""
+        norms = self._mean_norms
+        products = multiply(C, cluster_means(self._labels, len(norms), self._rows.counts))
+        terms = np.abs(products).max(axis=1, keepdims=True)
+        scale = terms + np.abs(norms[np.isfinite(norms)]).max()
+        return first_least_columns(norms - 2.0 * products, scale)

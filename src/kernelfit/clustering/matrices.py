@@ -1,0 +1,125 @@
+"""Affinity matrices: their products, and how repeated points count in them."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[np.float64]
+Multiply = Callable[[Any, Array], Array]
+
+_BLOCK = 256  # rows of a block: few enough for several threads, enough for a fast product
+_WORTH_THREADS = 2**22  # multiplications below which handing out blocks costs more than it gains
+
+
+class LowRank:
+    """The matrix ``Z Z'``, kept as its factor.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, r)
+    """
+
+    def __init__(self, Z: Array) -> None:
+        self.Z = Z
+        self.shape = (Z.shape[0], Z.shape[0])
+
+    def __matmul__(self, V: Array) -> Array:
+        """Return the product with a vector or a matrix."""
+        return multiply(self, V)
+
+
+class BlockProducts:
+    """Products with affinity matrices that are the same bits for any number of threads.
+
+    A dense matrix is multiplied in blocks of rows. The blocks are fixed, and the threads share
+    them. This needs a linear algebra library that is set to one thread, since its own threads
+    change the order of sums. It is a context manager: its threads end with it.
+
+    Parameters
+    ----------
+    n_threads : int
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+
+    def __enter__(self) -> "BlockProducts":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def __call__(self, A: Any, V: Array) -> Array:
+        """Return the product of an array, a sparse matrix or a `LowRank` with V."""
+        if isinstance(A, LowRank):
+            return self(A.Z, self(A.Z.T, V))
+        if not isinstance(A, np.ndarray):
+            return np.asarray(A @ V)
+        n = A.shape[0]
+        out = np.empty((n, *V.shape[1:]))
+        parts = [slice(first, first + _BLOCK) for first in range(0, n, _BLOCK)]
+
+        def fill(part: slice) -> None:
+            np.matmul(A[part], V, out=out[part])
+
+        if self._pool is None or A.size * (V.size // len(V)) < _WORTH_THREADS:
+            for part in parts:
+                fill(part)
+        else:
+            list(self._pool.map(fill, parts))
+        return out
+
+
+multiply = BlockProducts(1)
+
+
+class Operator:
+    """A matrix with its way of multiplication, for algorithms that write ``A @ V``.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, m)
+    multiply : callable
+        ``multiply(A, V)``.
+    """
+
+    def __init__(self, A: Array, multiply: Multiply) -> None:
+        self.A, self.multiply = A, multiply
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.multiply(self.A, V)
+
+
+def counted(K: Any, counts: Array) -> Any:
+    """Return the affinity of points that count several times, ``counts_i counts_j K_ij``.
+
+    Sums over its rows are those over the rows of the repeated points together. So degrees, cuts,
+    volumes and the non-zero eigenvalues of the normalised matrix are those of repeated points.
+
+    Parameters
+    ----------
+    K : ndarray, csr_array or LowRank of shape (n, n)
+    counts : ndarray of shape (n,)
+        Positive.
+
+    Returns
+    -------
+    ndarray, csr_array or LowRank of shape (n, n)
+        K itself where all counts are one.
+    """
+    if np.all(counts == 1.0):
+        return K
+    if isinstance(K, LowRank):
+        return LowRank(counts[:, None] * K.Z)
+    if sparse.issparse(K):
+        rows = np.repeat(np.arange(K.shape[0]), np.diff(K.indptr))
+        data = K.data * counts[rows] * counts[K.indices]
+        return sparse.csr_array((data, K.indices, K.indptr), shape=K.shape)
+    scaled = K * counts[:, None]
+    scaled *= counts
+    return scaled

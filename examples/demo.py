@@ -19,7 +19,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, SVR
 
 import kernelfit as kf
-from kernelfit.solvers.certificate import duality_gap
+from kernelfit.tasks.losses import hinge, tube
 
 POWERS = 2.0 ** np.arange(-5, 6)
 GAMMAS = 0.5 / POWERS**2
@@ -60,15 +60,14 @@ def time_fit(model, *data):
 
 def certificate(model, X, y, epsilon):
     """Return the dual objective and the duality gap, computed from the coefficients alone."""
-    p = np.asarray(y, dtype=float) if epsilon is not None else np.where(y > 0, 1.0, -1.0)
-    bound = np.full(len(p), float(model.C)) if epsilon is not None else model.C * p
-    lower = -bound if epsilon is not None else np.minimum(bound, 0.0)
-    upper = np.maximum(bound, 0.0)
-    beta = np.zeros(len(p))
+    task = hinge(np.where(y > 0, 1.0, -1.0), model.C)
+    if epsilon is not None:
+        task = tube(np.asarray(y, dtype=float), model.C, epsilon)
+    beta = np.zeros(len(y))
     beta[model.support_] = np.ravel(model.dual_coef_)
     K = np.exp(-model.gamma * ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
-    gap, objective, _, _ = duality_gap(K @ beta - p, p, beta, lower, upper, epsilon or 0.0, True)
-    return objective, gap
+    found = task.certificate(beta, K @ beta)
+    return found.objective, found.gap
 
 
 def svm(size=600):
@@ -82,8 +81,9 @@ def svm(size=600):
         ("diabetes", kf.KernelSVRCV, SVR(), FOLDS, 0.1),
     ):
         X_train, X_test, y_train, y_test = split(*bundled(name), size)
+        tube_widths = {} if epsilon is None else {"epsilons": [epsilon]}
         for label, search in (
-            (ours.__name__, ours(GAMMAS, POWERS, cv=cv)),
+            (ours.__name__, ours(GAMMAS, POWERS, cv=cv, **tube_widths)),
             (f"GridSearchCV({type(machine).__name__})", GridSearchCV(machine, grid, cv=cv)),
         ):
             seconds = time_fit(search, X_train, y_train)
@@ -102,14 +102,16 @@ def tkl(size=600):
     sets run along the axes, which should suit TKL.
     """
     costs = 10.0 ** np.arange(-1, 4)
-    for name, data, plain, learned, cv in (
-        ("checkerboard", synthetic, kf.KernelSVCCV, kf.TKLClassifierCV, STRATIFIED),
-        ("breast cancer", bundled, kf.KernelSVCCV, kf.TKLClassifierCV, STRATIFIED),
-        ("terraces", synthetic, kf.KernelSVRCV, kf.TKLRegressorCV, FOLDS),
-        ("diabetes", bundled, kf.KernelSVRCV, kf.TKLRegressorCV, FOLDS),
+    classes = kf.KernelSVCCV, kf.TKLClassifierCV, {"cv": STRATIFIED}
+    targets = kf.KernelSVRCV, kf.TKLRegressorCV, {"cv": FOLDS, "epsilons": [0.1]}
+    for name, data, (plain, learned, options) in (
+        ("checkerboard", synthetic, classes),
+        ("breast cancer", bundled, classes),
+        ("terraces", synthetic, targets),
+        ("diabetes", bundled, targets),
     ):
         X_train, X_test, y_train, y_test = split(*data(name), size)
-        for search in (plain(GAMMAS, costs, cv=cv), learned(costs, cv=cv)):
+        for search in (plain(GAMMAS, costs, **options), learned(Cs=costs, **options)):
             seconds = time_fit(search, X_train, y_train)
             best, chosen = search.best_estimator_, search.best_params_
             row = {"data": name, "model": type(search).__name__, "C": chosen["C"]}

@@ -1,5 +1,6 @@
 """What the documents say is true: the examples run, the names and the pins agree."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -8,7 +9,10 @@ import re
 import tomllib
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
 
 import kernelfit
 
@@ -46,14 +50,65 @@ def test_functions_have_numpydoc_sections(name):
             assert has_section(doc, "Returns") or has_section(doc, "Yields"), function_name
 
 
+def documents(doc: str, name: str) -> bool:
+    return re.search(rf"^(\w+, )*{name}(, \w+)* : ", doc, re.MULTILINE) is not None
+
+
 @pytest.mark.parametrize("name", kernelfit.__all__)
-def test_public_classes_have_numpydoc_sections(name):
-    cls = getattr(kernelfit, name)
-    doc = inspect.getdoc(cls)
-    for title in ("Parameters", "Attributes", "Examples"):
+def test_public_names_have_numpydoc_sections(name):
+    public = getattr(kernelfit, name)
+    doc = inspect.getdoc(public)
+    result = "Attributes" if inspect.isclass(public) else "Returns"
+    for title in ("Parameters", result, "Examples"):
         assert has_section(doc, title), title
-    for parameter in inspect.signature(cls).parameters:
-        assert re.search(rf"^(\w+, )*{parameter}(, \w+)* : ", doc, re.MULTILINE), parameter
+    for parameter in inspect.signature(public).parameters:
+        assert documents(doc, parameter), parameter
+
+
+@pytest.mark.parametrize("name", kernelfit.__all__)
+def test_stated_defaults_are_the_defaults(name):
+    public = getattr(kernelfit, name)
+    doc = inspect.getdoc(public)
+    for parameter, value in inspect.signature(public).parameters.items():
+        stated = re.search(rf"^{parameter} : .*default=(.+)$", doc, re.MULTILINE)
+        assert (stated is None) == (value.default is inspect.Parameter.empty), parameter
+        if stated is not None:
+            assert ast.literal_eval(stated[1]) == value.default, parameter
+
+
+GRIDS = {"Cs": [1.0], "gammas": [1.0], "etas": [0.1], "epsilons": [0.1], "deltas": [0.5]}
+GRIDS |= {"degrees": [1], "cv": 2}
+LINEAR = {"kernel": "linear"}
+MORE = {  # options under which a fit leaves more behind
+    "KernelSVC": [LINEAR],
+    "KernelSVR": [LINEAR],
+    "DANKClassifier": [LINEAR, {"partition": 2}],
+    "DANKRegressor": [LINEAR, {"partition": 2}],
+    "KNPLClassifier": [LINEAR],
+    "KNPLRegressor": [LINEAR],
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in kernelfit.__all__ if name[0].isupper()])
+def test_fitted_attributes_are_documented(name):
+    """What a fit leaves behind stands under Attributes, and what stands there is left by a fit."""
+    X, y = load_iris(return_X_y=True)
+    cls = getattr(kernelfit, name)
+    grids = {key: v for key, v in GRIDS.items() if key in inspect.signature(cls).parameters}
+    doc = inspect.getdoc(cls).partition("\nAttributes\n")[2].partition("\n\n")[0]
+    stated = re.findall(r"^((?:\w+, )*\w+) : ", doc, re.MULTILINE)
+    stated = {attribute for names in stated for attribute in names.split(", ")}
+    found = set()
+    for n_classes in (2, 3):
+        rows = np.flatnonzero(y < n_classes)[::3]
+        frame = pd.DataFrame(X[rows][:, :2], columns=["a", "b"])
+        for options in ({}, *MORE.get(name, [])):
+            model = cls(**grids, **options).fit(frame, y[rows])
+            left = {a for a in vars(model) if a.endswith("_") and not a.startswith("_")}
+            assert left <= stated, left - stated
+            found |= left | {attribute for attribute in stated if hasattr(model, attribute)}
+    assert found == stated, stated - found
 
 
 @pytest.mark.parametrize("name", kernelfit.__all__)

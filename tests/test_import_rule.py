@@ -25,7 +25,6 @@ LAYERS = (
 HEIGHT = {package: -line for line, packages in enumerate(LAYERS) for package in packages}
 MAY_USE_SKLEARN = {
     "cli",
-    "clustering",
     "datasets",
     "estimators",
     "inspection",
@@ -59,8 +58,11 @@ HOOKS = {
         "_evaluate",
         "_fit",
         "_keep",
+        "_learner",
+        "_make_plan",
         "_plan",
         "_polish",
+        "_prepare",
         "_shape",
         "_take_rows",
         "_warn_if_unproven",

@@ -48,7 +48,7 @@ def test_the_unit_of_the_targets_does_not_matter(search, unit):
     search = clone(search).set_params(cv=KFold(3, shuffle=True, random_state=0))
     one, other = clone(search).fit(X, y), clone(search).fit(X, unit * y)
     assert_allclose(other.best_score_, one.best_score_, rtol=1e-3)
-    assert one.best_score_ > 0.2
+    assert one.best_score_ > 0.1
     for name, value in one.best_params_.items():
         factor = unit if name in ("C", "epsilon") else 1.0
         if isinstance(value, str):

@@ -69,7 +69,7 @@ def diagnose_factor(model: Any, X: Any, problem: int = 0) -> FactorDiagnostics:
     >>> from kernelfit.inspection import diagnose_factor
     >>> X, y = make_moons(60, noise=0.2, random_state=0)
     >>> found = diagnose_factor(DANKClassifier(C=10.0).fit(X, y), X)
-    >>> found.rank == len(found.factor_spectrum[found.factor_spectrum > 1e-10])
+    >>> bool(found.margin_after < found.margin_before)
     True
     """
     X = _training_data(model, X, problem)

@@ -25,7 +25,7 @@ solver                    what it is
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,15 @@ from kernelfit.solvers.result import Callback, FloatArray
 from kernelfit.solvers.saddle.alternation import ADMM, ALTERNATING, DAMPED
 from kernelfit.solvers.saddle.gradient import GRADIENT_SOLVERS
 from kernelfit.solvers.saddle.newton import NEWTON
-from kernelfit.solvers.saddle.problem import SaddleProblem, SaddleResult, SaddleSolver, solve_saddle
+from kernelfit.solvers.saddle.problem import (
+    Assessment,
+    Pair,
+    SaddleProblem,
+    SaddleResult,
+    SaddleSolver,
+    assess,
+    solve_saddle,
+)
 from kernelfit.tasks.task import Task
 
 SOLVERS: dict[str, SaddleSolver] = {
@@ -157,15 +165,15 @@ def learn_factor(
         result = _quartic(problem, start, tol, max_iter, polish, assume_psd, callback)
     else:
         beta = task.start(start)
+        first: Any = beta[None], np.ones((gram.n, gram.n)) if solver == "damped" else None
         if solver == "newton":
-            beta = _better_start(problem, beta)
-        dense = np.ones((gram.n, gram.n)) if solver == "damped" else None
+            first = _better_start(problem, beta)
         result = solve_saddle(
             problem,
             SOLVERS[solver],
             tol=tol,
             max_iter=max_iter,
-            start=(beta[None], dense),
+            start=first,
             polish=polish,
             status="proved" if proved else "stationary",
             callback=callback,
@@ -204,8 +212,8 @@ def squared_norm(
     return float(np.sum(beta**2 / weight)) or 1.0
 
 
-def _better_start(problem: SaddleProblem, beta: FloatArray) -> FloatArray:
-    """Return beta, or the solution of DANK with tau = 0 where its gap is less.
+def _better_start(problem: SaddleProblem, beta: FloatArray) -> Pair:
+    """Return the pair of beta, or of the solution of DANK with tau = 0 where its gap is less.
 
     The quartic solver finds that at about the cost of a plain machine. It saves most of the steps,
     unless tau is so large that no adaptation is left.
@@ -213,24 +221,25 @@ def _better_start(problem: SaddleProblem, beta: FloatArray) -> FloatArray:
     family: HadamardFamily = problem.family  # type: ignore[assignment]
     (task,) = problem.tasks
 
-    def gap(beta: FloatArray) -> tuple[float, float]:
+    def assessed(beta: FloatArray) -> Assessment:
         response = family.respond_to(beta)
-        found = task.certificate(beta, response.values)
-        return found.gap, abs(task.kappa(beta) - response.energy)
+        return assess(problem, Pair(beta[None], response.theta, response))
 
-    given, objective = gap(beta)
-    if given <= _START_ACCURACY * objective or task.ridge is not None:
-        return beta
-    smooth = solve_quartic_dual(
-        family.source,
-        task,
-        family.eta,
-        weight=family.weight,
-        tol=_START_ACCURACY,
-        start=beta,
-        assume_psd=True,
+    given = assessed(beta)
+    if given.gap <= _START_ACCURACY * abs(given.lower) or task.ridge is not None:
+        return given
+    smooth = assessed(
+        solve_quartic_dual(
+            family.source,
+            task,
+            family.eta,
+            weight=family.weight,
+            tol=_START_ACCURACY,
+            start=beta,
+            assume_psd=True,
+        ).x
     )
-    return smooth.x if gap(smooth.x)[0] < given else beta
+    return smooth if smooth.gap < given.gap else given
 
 
 def _quartic(

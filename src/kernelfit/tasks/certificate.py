@@ -34,6 +34,17 @@ def optimal_intercept(
     total`` for very small ``b``, and every breakpoint adds its weight to the slope. Where a whole
     interval is optimal its midpoint is returned.
 
+    Parameters
+    ----------
+    g : ndarray of shape (n,)
+        The gradient ``K beta - p``.
+    lower, upper : ndarray of shape (n,)
+        The box.
+    epsilon : float
+        Half the width of the tube.
+    total : float, default=0.0
+        The required sum of beta.
+
     Returns
     -------
     intercept : float

@@ -6,10 +6,12 @@ from threading import Lock
 from typing import Any
 
 import scipy.linalg  # noqa: F401  # so that the LAPACK which numba calls is among those controlled
-from threadpoolctl import ThreadpoolController
+import threadpoolctl
 
 _MAX_SINGLE_THREAD = 2000
-_controller = cache(ThreadpoolController)  # looking for the libraries takes a millisecond
+_controller = cache(
+    threadpoolctl.ThreadpoolController
+)  # looking for the libraries takes a millisecond
 
 
 class _OneBlasThread:
@@ -35,7 +37,17 @@ class _OneBlasThread:
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
+                _release()
                 self._limit.restore_original_limits()
+                _release()
+
+
+def _release() -> None:
+    """Let any thread set the number: since threadpoolctl 3.8 only the one that did so first may."""
+    openblas = getattr(threadpoolctl, "OpenBLASController", None)
+    release = getattr(openblas, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
 
 
 _one_blas_thread = _OneBlasThread()
@@ -63,7 +75,7 @@ def one_openmp_thread() -> AbstractContextManager[object]:
     -------
     context manager
     """
-    context: AbstractContextManager[object] = ThreadpoolController().limit(
+    context: AbstractContextManager[object] = threadpoolctl.ThreadpoolController().limit(
         limits=1, user_api="openmp"
     )
     return context

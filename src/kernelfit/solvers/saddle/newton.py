@@ -44,7 +44,7 @@ _SLOW = 0.4
 
 
 def newton_steps(
-    problem: SaddleProblem, progress: Progress, start: tuple[FloatArray, Any] | None
+    problem: SaddleProblem, progress: Progress, start: Pair | tuple[FloatArray, Any] | None
 ) -> Iterator[Pair]:
     """Yield the pair of the start and those of the Newton steps from it.
 
@@ -53,9 +53,9 @@ def newton_steps(
     problem : SaddleProblem
         Of one task.
     progress : Progress
-    start : (beta, theta) or None
-        A feasible beta, such as the solution of the machine with the initial kernel; the theta is
-        not used.
+    start : Pair, (beta, theta) or None
+        A feasible beta, such as the solution of the machine with the initial kernel, with the
+        family's response to it or with any theta, which is not used.
 
     Yields
     ------
@@ -65,8 +65,11 @@ def newton_steps(
     family: Any = problem.family
     (task,) = problem.tasks
     metric = family.metric
-    (beta,), _ = first_machines(problem, start, progress.machine_tol)
-    yield _pair(family, beta)
+    if isinstance(start, Pair):
+        yield start
+    else:
+        (beta,), _ = first_machines(problem, start, progress.machine_tol)
+        yield _pair(family, beta)
     here = progress.latest
     previous, tight, damping, space = np.inf, False, 0.0, None
     while True:

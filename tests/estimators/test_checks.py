@@ -7,10 +7,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelfit
 
-# A search over a third parameter takes long on its whole grid.
-GRID = {"gammas": [0.1, 2.0], "Cs": [0.5, 4.0]}
-OPTIONS = {"DANKClassifierCV": GRID, "DANKRegressorCV": GRID}
-PUBLIC = [getattr(kernelfit, name)(**OPTIONS.get(name, {})) for name in kernelfit.__all__]
+# Whole default grids take long; those of the plain searches are short enough for all checks.
+WIDTHS = {"gammas": [0.1, 2.0], "Cs": [0.5, 4.0]}
+ETAS = {**WIDTHS, "etas": [float("inf"), 0.1]}
+OPTIONS = {
+    "DANKClassifierCV": ETAS,
+    "DANKRegressorCV": {**ETAS, "epsilons": [0.1]},
+    "GPKClassifierCV": {"degrees": [1, 2], "Cs": [0.5, 4.0]},
+    "GPKRegressorCV": {"degrees": [1, 2], "Cs": [0.5, 4.0], "epsilons": [0.1]},
+    "KNPLClassifierCV": ETAS,
+    "KNPLRegressorCV": {**ETAS, "epsilons": [0.1]},
+}
+ESTIMATORS = [name for name in kernelfit.__all__ if name[0].isupper()]
+PUBLIC = [getattr(kernelfit, name)(**OPTIONS.get(name, {})) for name in ESTIMATORS]
 VARIANTS = [
     kernelfit.CDSKClustering(affinity="nearest_neighbors"),
     kernelfit.CDSKClustering(affinity="self_tuning", assign_labels="cluster_qr"),
@@ -20,12 +29,26 @@ VARIANTS = [
     kernelfit.KernelSVC(kernel="laplacian", fit_intercept=False),
     kernelfit.KernelSVC(kernel="precomputed"),
     kernelfit.KernelSVC(cache_size=1e-3, n_jobs=2),
+    kernelfit.KernelSVC(warm_start=True),
     kernelfit.KernelSVR(kernel="poly", degree=2, coef0=1.0),
     kernelfit.KernelSVR(kernel="precomputed"),
-    kernelfit.DANKClassifier(tau=0.0, eta="0.1*auto", out_of_sample="knn"),
-    kernelfit.DANKClassifier(out_of_sample="smooth", multi_class="ovr"),
-    kernelfit.DANKClassifier(kernel="precomputed"),
-    kernelfit.DANKRegressor(tau=0.0, out_of_sample="nearest"),
+    kernelfit.KernelSVR(warm_start=True, kernel="linear"),
+    kernelfit.DANKClassifier(eta="0.1*auto", out_of_sample="knn"),
+    kernelfit.DANKClassifier(tau=0.01, out_of_sample="smooth", multi_class="ovr"),
+    kernelfit.DANKClassifier(tau=0.01, kernel="precomputed", n_jobs=2),
+    kernelfit.DANKClassifier(warm_start=True),
+    kernelfit.DANKRegressor(out_of_sample="nearest"),
+    kernelfit.DANKRegressor(tau=0.01, warm_start=True),
+    kernelfit.KNPLClassifier(warm_start=True, n_jobs=2),
+    kernelfit.TKLClassifier(kernel_sharing="joint"),
+    kernelfit.TKLClassifier(warm_start=True, n_jobs=2),
+    kernelfit.TKLClassifier(kernel_sharing="joint", warm_start=True),
+    kernelfit.TKLRegressor(basis="xz", warm_start=True),
+    kernelfit.GPKClassifier(kernel_sharing="joint", class_weight="balanced"),
+    kernelfit.KernelSVCCV([0.1, 2.0], [0.5, 4.0], n_jobs=2, n_average=2),
+    kernelfit.KernelSVCCV(Cs=[0.5, 4.0], kernel="precomputed"),
+    kernelfit.KernelSVRCV(Cs=[0.5, 4.0], kernel="linear", n_jobs=2),
+    kernelfit.TKLClassifierCV([0.5], [0.5, 4.0], kernel_sharing="joint", n_jobs=2),
 ]
 PRECOMPUTED = [
     kernelfit.CDSKClustering(2, affinity="precomputed"),

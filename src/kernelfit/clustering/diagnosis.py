@@ -1,12 +1,12 @@
 """What is wrong with an affinity or with the data, in one sentence."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelfit.kernels.distances import Array
+from kernelfit.utils.jit import jit
 
 _NO_LINK = 1e-12  # of the largest similarity of both points: no eigensolver would see it
 _NEARLY_ALL = 0.99  # of the squared distances
@@ -32,7 +32,7 @@ def n_pieces(K: Array | sparse.csr_array) -> int:
     return int(_count_pieces(K, _NO_LINK * np.maximum(K.max(axis=1), 0.0)))
 
 
-@njit(cache=True)
+@jit()
 def _count_pieces(K: Array, negligible: Array) -> int:
     """Walk from point to point along the entries that count for one of the two."""
     n = K.shape[0]

@@ -4,10 +4,10 @@ Neighbour searches are left to the caller, who hands over indices and distances.
 """
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from kernelfit.kernels.distances import Array
+from kernelfit.utils.jit import jit
 
 _MIN_LOCAL_SCALE = 0.1  # of the median scale: the squares of small distances may vanish
 _CHUNK_BYTES = 2**25  # of distances that are sorted at a time
@@ -92,7 +92,7 @@ def symmetrised(graph: sparse.csr_array) -> sparse.csr_array:
     return mean
 
 
-@njit(cache=True)
+@jit()
 def nearest_rows(D: Array, k: int) -> Array:
     """Return the rows of the k smallest entries of every column, of equal ones the first.
 

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
+
+from kernelfit.utils.jit import jit
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -140,7 +141,7 @@ def row_marks(X: Any) -> Marks:
     return np.asarray(_dense_marks(np.ascontiguousarray(X).view(np.uint64), keys))
 
 
-@njit(cache=True)
+@jit()
 def _term(bits: np.uint64, key: np.uint64) -> np.uint64:
     """Return the product of the two halves of an entry, each moved by a half of its key.
 
@@ -152,7 +153,7 @@ def _term(bits: np.uint64, key: np.uint64) -> np.uint64:
     return low * high if (bits << np.uint64(1)) != 0 else np.uint64(0)
 
 
-@njit(cache=True)
+@jit()
 def _dense_marks(bits: Marks, keys: Marks) -> Marks:
     n, d = bits.shape
     marks = np.zeros((n, 2), dtype=np.uint64)
@@ -165,7 +166,7 @@ def _dense_marks(bits: Marks, keys: Marks) -> Marks:
     return marks
 
 
-@njit(cache=True)
+@jit()
 def _sparse_marks(bits: Marks, indices: Index, starts: Index, keys: Marks) -> Marks:
     n = len(starts) - 1
     marks = np.zeros((n, 2), dtype=np.uint64)

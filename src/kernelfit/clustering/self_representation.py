@@ -5,10 +5,10 @@ represented by points of its own subspace.
 """
 
 import numpy as np
-from numba import njit
 
 from kernelfit.clustering.matrices import Multiply, multiply
 from kernelfit.kernels.distances import Array
+from kernelfit.utils.jit import jit
 
 _NOTHING_LEFT = 1e-6  # correlations of unit vectors below it are taken for rounding
 _MAX_SWEEPS = 200
@@ -143,7 +143,7 @@ def lasso_representation(X: Array, atoms: Array, ratio: float, *, exclude_self: 
     return coefs
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def _descend(
     gram: Array, correlations: Array, coefs: Array, ratio: float, exclude_self: bool
 ) -> None:

@@ -1,10 +1,10 @@
 """Quadratic programmes on a simplex with bounds, by exact steps in pairs of variables."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kernelfit.clustering.result import DescentResult
+from kernelfit.utils.jit import jit
 
 FloatArray = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def solve_simplex_qp(
     return DescentResult(x, objective, n_iter, violation <= limit, (start, objective))
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def _pair_steps(
     P: FloatArray,
     x: FloatArray,

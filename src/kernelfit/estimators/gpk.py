@@ -103,7 +103,7 @@ class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
     n_jobs : int, default=None
         Number of kernels learned at a time, in threads; -1 for all processors.
     verbose : int, default=0
-        1 reports every iteration through the logger ``kernelfit``.
+        1 reports every problem, 2 every step, through the logger ``kernelfit``.
 
     Attributes
     ----------
@@ -152,6 +152,8 @@ class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
         The class labels, sorted.
     class_weight_ : ndarray of shape (n_classes,)
         The factor of C of each class.
+    shape_fit_ : tuple of int
+        Shape of the training data.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -273,7 +275,7 @@ class GPKRegressor(_Features, RegressorMachine, PositiveMatrixMachine):
         Whether `fit` starts from the previous solution, kernel included, where that has as many
         rows and classes.
     verbose : int, default=0
-        1 reports every iteration through the logger ``kernelfit``.
+        1 reports every problem, 2 every step, through the logger ``kernelfit``.
 
     Attributes
     ----------
@@ -316,6 +318,8 @@ class GPKRegressor(_Features, RegressorMachine, PositiveMatrixMachine):
         and thus in n_P.
     data_min_, data_max_ : ndarray of shape (n_features_in_,)
         The bounds by which features are scaled to the unit cube.
+    shape_fit_ : tuple of int
+        Shape of the training data.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)

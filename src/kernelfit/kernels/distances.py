@@ -6,10 +6,11 @@ Data are dense arrays or scipy CSR matrices with one sample a row; results are d
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import cdist
+
+from kernelfit.utils.jit import jit
 
 Array = NDArray[Any]
 Data = Any  # ndarray or scipy.sparse CSR
@@ -102,43 +103,54 @@ def expand_squares(P: Array, x_norms: Array, y_norms: Array) -> None:
         np.maximum(row, 0.0, out=row)
 
 
-@njit(cache=True)
+def pad_features(XT: Array) -> Array:
+    """Return XT with rows of zeros added up to a multiple of four."""
+    missing = -XT.shape[0] % 4
+    return np.pad(XT, ((0, missing), (0, 0))) if missing else XT
+
+
 def sum_squared_differences(A: Array, XT: Array, out: Array) -> None:
     """Fill ``out[i, j]`` with the squared distance of row i of A to column j of XT.
 
     Every entry is summed over the features in one fixed order. So an entry does not depend on
     which rows are asked for together, equal points are at distance zero and have equal rows, and
     a square result is symmetric, all to the last bit.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, d)
+    XT : ndarray of shape (d, n)
+        It need not be copied where d is a multiple of four; see :func:`pad_features`.
+    out : ndarray of shape (m, n)
+        All in C order and of one dtype.
     """
+    if A.shape[1] % 4:
+        A, XT = np.ascontiguousarray(pad_features(A.T).T), pad_features(XT)
+    _sum_squared_differences(A, XT, out, np.empty(out.shape[1], dtype=out.dtype))
+
+
+@jit()
+def _sum_squared_differences(A: Array, XT: Array, out: Array, spare: Array) -> None:
+    """Do the work on a number of features that is a multiple of four."""
     m, d = A.shape
     n = XT.shape[1]
-    spare = np.empty(_COLUMN_BLOCK, dtype=out.dtype)
     for start in range(0, n, _COLUMN_BLOCK):
         stop = min(start + _COLUMN_BLOCK, n)
-        width = stop - start
         for i in range(0, m, 2):  # two rows share each load of XT
             i2 = min(i + 1, m - 1)
-            first = out[i, start:stop]
-            second = out[i2, start:stop] if i2 > i else spare[:width]
-            first[:] = 0.0
-            second[:] = 0.0
-            k = 0
-            while k + 4 <= d:
+            first = out[i]
+            second = out[i2] if i2 > i else spare
+            for place in range(start, stop):
+                j = np.uint64(place)  # with a sign, the index would be tested for it
+                first[j] = 0.0
+                second[j] = 0.0
+            for k in range(0, d, 4):
                 a0, a1, a2, a3 = A[i, k], A[i, k + 1], A[i, k + 2], A[i, k + 3]
                 b0, b1, b2, b3 = A[i2, k], A[i2, k + 1], A[i2, k + 2], A[i2, k + 3]
-                x0, x1 = XT[k, start:stop], XT[k + 1, start:stop]
-                x2, x3 = XT[k + 2, start:stop], XT[k + 3, start:stop]
-                for j in range(width):
-                    s0, s1, s2, s3 = x0[j] - a0, x1[j] - a1, x2[j] - a2, x3[j] - a3
-                    t0, t1, t2, t3 = x0[j] - b0, x1[j] - b1, x2[j] - b2, x3[j] - b3
+                for place in range(start, stop):
+                    j = np.uint64(place)
+                    x0, x1, x2, x3 = XT[k, j], XT[k + 1, j], XT[k + 2, j], XT[k + 3, j]
+                    s0, s1, s2, s3 = x0 - a0, x1 - a1, x2 - a2, x3 - a3
+                    t0, t1, t2, t3 = x0 - b0, x1 - b1, x2 - b2, x3 - b3
                     first[j] += (s0 * s0 + s1 * s1) + (s2 * s2 + s3 * s3)
                     second[j] += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
-                k += 4
-            while k < d:
-                x = XT[k, start:stop]
-                for j in range(width):
-                    s = x[j] - A[i, k]
-                    t = x[j] - A[i2, k]
-                    first[j] += s * s
-                    second[j] += t * t
-                k += 1

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import DTypeLike, NDArray
 
 from kernelfit.kernels.rows import Kernel, KernelRows
+from kernelfit.linalg.indexed import add_rows, gather
+from kernelfit.utils.jit import jit
 
 Array = NDArray[Any]
 RowFunction = Callable[[Array], Array]
@@ -99,7 +100,7 @@ class DenseGram:
     def block(self, idx: Array, exact: bool = False) -> Array:
         """Return K[idx][:, idx] as a C-contiguous float64 array of its own."""
         out = np.empty((len(idx), len(idx)))
-        _gather(self.whole, idx, idx, out)
+        gather(self.whole, idx, idx, out)
         return out
 
     def product(self, idx: Array, coef: Array, power: int = 1) -> Array:
@@ -110,7 +111,7 @@ class DenseGram:
 
     def accumulate(self, idx: Array, coef: Array, out: Array) -> None:
         """Add K[idx].T @ coef to the float64 array `out`."""
-        _accumulate(self.whole, idx, coef, out)
+        add_rows(self.whole, idx, coef, out)
 
     def accumulate_squares(
         self,
@@ -221,7 +222,7 @@ class RowGram:
         out = np.empty((len(idx), len(idx)))
         for positions, source, places in self._parts(idx, exact):
             part = np.empty((len(positions), len(idx)))
-            _gather(source, places, idx, part)
+            gather(source, places, idx, part)
             out[positions] = part
         return out
 
@@ -235,7 +236,7 @@ class RowGram:
     def accumulate(self, idx: Array, coef: Array, out: Array) -> None:
         """Add K[idx].T @ coef to the float64 array `out`."""
         for positions, source, places in self._visit(idx):
-            _accumulate(source, places, coef[positions], out)
+            add_rows(source, places, coef[positions], out)
 
     def accumulate_squares(
         self,
@@ -298,36 +299,7 @@ class RowGram:
         self._last_use[slots] = self._clock
 
 
-@njit(cache=True, nogil=True)
-def _accumulate(source: Array, places: Array, coef: Array, out: Array) -> None:
-    """Add ``source[places].T @ coef`` to out, four rows for each pass over it."""
-    m = len(places)
-    r = 0
-    while r + 4 <= m:
-        row0, row1 = source[places[r]], source[places[r + 1]]
-        row2, row3 = source[places[r + 2]], source[places[r + 3]]
-        c0, c1, c2, c3 = coef[r], coef[r + 1], coef[r + 2], coef[r + 3]
-        for j in range(len(out)):
-            out[j] += (c0 * row0[j] + c1 * row1[j]) + (c2 * row2[j] + c3 * row3[j])
-        r += 4
-    while r < m:
-        row = source[places[r]]
-        c = coef[r]
-        for j in range(len(out)):
-            out[j] += c * row[j]
-        r += 1
-
-
-@njit(cache=True, nogil=True)
-def _gather(source: Array, places: Array, columns: Array, out: Array) -> None:
-    """Copy ``source[places][:, columns]`` to out."""
-    for i in range(len(places)):
-        row = source[places[i]]
-        for j in range(len(columns)):
-            out[i, j] = row[columns[j]]
-
-
-@njit(cache=True, nogil=True)
+@jit()
 def _accumulate_both(
     source: Array,
     places: Array,
@@ -359,7 +331,7 @@ def _accumulate_both(
 def _add_product(source: Array, places: Array, coef: Array, power: int, out: Array) -> None:
     """Add ``source[places].T @ coef`` to out, with entries squared for ``power=2``."""
     if power == 1 and coef.ndim == 1:
-        _accumulate(source, places, coef, out)
+        add_rows(source, places, coef, out)
         return
     in_order = np.array_equal(places, np.arange(len(source)))
     rows = source if in_order else source[places]

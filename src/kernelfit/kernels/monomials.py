@@ -5,8 +5,9 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from kernelfit.utils.jit import jit
 
 Array = NDArray[Any]
 IntArray = NDArray[np.intp]
@@ -64,7 +65,7 @@ def monomials(X: Array, powers: IntArray) -> Array:
     return np.ascontiguousarray(Z.T)
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def ordered_product(A: Array, B: Array) -> Array:
     """Return A @ B, every entry summed from first to last term.
 

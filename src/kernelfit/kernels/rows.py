@@ -13,6 +13,7 @@ from kernelfit.kernels.distances import (
     Data,
     as_data,
     expand_squares,
+    pad_features,
     squared_norms,
     sum_squared_differences,
 )
@@ -110,7 +111,7 @@ class _DenseDistances:
         if eps * np.sqrt(spread) > _EXPONENT_ERROR:
             dtype, eps = np.dtype(np.float64), float(np.finfo(np.float64).eps)
         self.kernel = kernel
-        self.XT = centred.T.astype(dtype, order="C")
+        self.XT = pad_features(centred.T.astype(dtype, order="C"))
         self.norms = np.einsum("ij,ij->j", self.XT, self.XT, dtype=np.float64).astype(dtype)
         self.by_product = X.shape[1] > MAX_DIRECT_FEATURES and 4 * eps * spread <= _EXPONENT_ERROR
 

@@ -21,15 +21,16 @@ bit.
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from kernelfit.utils.jit import jit
 
 Array = NDArray[Any]
 
 _TILE = 512  # columns per pass: the operands of one row stay in the first-level cache
 
 
-@njit(cache=True, nogil=True, inline="always")
+@jit(inline="always")
 def _volumes(tail: Array, tails: Array, first: int, vol: Array) -> None:
     """Write the volumes for one row point and the columns from `first` on."""
     width = vol.size
@@ -41,7 +42,7 @@ def _volumes(tail: Array, tails: Array, first: int, vol: Array) -> None:
             vol[j] *= own if own < other[j] else other[j]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@jit(inline="always")
 def _add_separable(H: Array, F: Array, HT: Array, FT: Array, first: int, row: Array) -> None:
     """Add the separable part for one row point to the columns from `first` on."""
     width = row.size
@@ -52,7 +53,7 @@ def _add_separable(H: Array, F: Array, HT: Array, FT: Array, first: int, row: Ar
             row[j] += h * fs[j] + f * hs[j]
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def volume_rows(tails: Array, tailsT: Array, start: int, out: Array) -> None:
     """Write V between row points (m, n) and column points (n, s), from start on, into out."""
     for first in range(start, tailsT.shape[1], _TILE):
@@ -61,7 +62,7 @@ def volume_rows(tails: Array, tailsT: Array, start: int, out: Array) -> None:
             _volumes(tails[i], tailsT, first, out[i, first : first + width])
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def fill_constant(
     tails: Array, g: Array, H: Array, F: Array,
     tailsT: Array, gT: Array, HT: Array, FT: Array, start: int, out: Array,
@@ -84,7 +85,7 @@ def fill_constant(
             out[i, first : first + width] = t
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def fill_linear(
     X: Array, tails: Array, g: Array, slope: Array, H: Array, F: Array,
     XT: Array, tailsT: Array, gT: Array, HT: Array, FT: Array,
@@ -121,7 +122,7 @@ def fill_linear(
             out[i, first : first + width] = t
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def fill_quadratic(
     X: Array, tails: Array, g: Array, slope: Array, Q: Array, H: Array, F: Array,
     XT: Array, tailsT: Array, gT: Array, slopeT: Array, HT: Array, FT: Array,
@@ -170,7 +171,7 @@ def fill_quadratic(
             out[i, j] = total
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def add_product(A: Array, B: Array, out: Array) -> None:
     """Add the entrywise product of A and B to out, in one pass."""
     for i in range(out.shape[0]):
@@ -179,7 +180,7 @@ def add_product(A: Array, B: Array, out: Array) -> None:
             row[j] += a[j] * b[j]
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def mirror(K: Array, first: int, last: int) -> None:
     """Copy the part of rows first .. last right of the diagonal block to the columns below it.
 
@@ -195,7 +196,7 @@ def mirror(K: Array, first: int, last: int) -> None:
                     target[i] = K[i, j]
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def power_mean(p: float, b: float, e: int) -> float:
     """Return E[t^e] for t uniform on [p, b], without the cancellation of b^(e+1) - p^(e+1)."""
     total, power = 1.0, 1.0
@@ -205,7 +206,7 @@ def power_mean(p: float, b: float, e: int) -> float:
     return total / (e + 1.0)
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def moment_rows(
     X: Array, tails: Array, XT: Array, tailsT: Array, steps: Array, b: float, out: Array
 ) -> None:

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from kernelfit.utils.jit import jit
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -52,10 +53,10 @@ def optimal_intercept(
     points, weights = np.empty(2 * g.size), np.empty(2 * g.size)
     count, fall = _breakpoints(g, lower, upper, epsilon, points, weights)
     order = points[:count].argsort()
-    return _first_rise(points, weights, order, fall - total)
+    return float(_first_rise(points, weights, order, fall - total))
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def _breakpoints(
     g: FloatArray,
     lower: FloatArray,
@@ -83,7 +84,7 @@ def _breakpoints(
     return count, fall
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def _first_rise(
     points: FloatArray, weights: FloatArray, order: npt.NDArray[np.intp], fall: float
 ) -> float:
@@ -102,7 +103,7 @@ def _first_rise(
     return intercept
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def duality_gap(
     g: FloatArray,
     p: FloatArray,
@@ -181,6 +182,14 @@ def ridged_gap(
     g: FloatArray, beta: FloatArray, task: Any, intercept: float
 ) -> tuple[float, float, float]:
     """Return what `duality_gap` does, for a task with a ridge.
+
+    Parameters
+    ----------
+    g : ndarray of shape (n,)
+        The gradient ``K beta - p``.
+    beta : ndarray of shape (n,)
+    task : Task
+    intercept : float
 
     Returns
     -------

@@ -2,12 +2,12 @@
 
 import logging
 import sys
-from pathlib import Path
-from typing import Any
+from contextlib import suppress
 
 logger = logging.getLogger("kernelfit")
 _console = logging.StreamHandler()
 _console.setFormatter(logging.Formatter("[%(name)s] %(message)s"))
+_announced = False
 
 
 def show_progress() -> logging.Logger:
@@ -20,16 +20,24 @@ def show_progress() -> logging.Logger:
     return logger
 
 
-def announce_compilation(function: Any) -> None:
-    """Say that the numerical core will be compiled, unless this function of it has been."""
-    if not is_compiled(function):
-        show_progress().info("compiling the numerical core, once a machine")
+def announce_compilation(kept: bool) -> None:
+    """Say once a process, on stderr, that the numerical core is being compiled.
 
+    It takes some seconds in which nothing else is to be seen, so this does not depend on
+    `verbose`; to hear nothing, set the logger's level to a higher one than ``INFO``.
 
-def is_compiled(function: Any) -> bool:
-    """Return whether a numba function has machine code, in this process or in the cache on disk."""
-    if getattr(function, "signatures", True):  # also True where numba is switched off
-        return True
-    folder = function.stats.cache_path
-    name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}-*.nbi"
-    return folder is not None and any(Path(folder).glob(name))
+    Parameters
+    ----------
+    kept : bool
+        Whether later processes find the compiled code in a cache.
+    """
+    global _announced
+    if _announced or logger.level > logging.INFO:
+        return
+    _announced = True
+    where = "once on this machine (about 5 s)"
+    if not kept:
+        where = "in every process (about 5 s), as no folder for a cache can be written"
+    with suppress(AttributeError, OSError, ValueError):  # stderr may be missing or closed
+        sys.stderr.write(f"kernelfit: compiling its numerical core, {where}\n")
+        sys.stderr.flush()

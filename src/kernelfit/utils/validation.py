@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
+
+from kernelfit.utils.jit import jit
 
 # Products of a fixed vector with the rows and with the columns of a matrix may differ by this
 # fraction of the tolerance; beyond it every entry is looked at.
@@ -121,7 +122,7 @@ def check_kernel_matrix(K: NDArray[Any], name: str) -> None:
     )
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@jit(fastmath={"reassoc", "contract"})
 def _products(
     K: NDArray[Any], r: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -150,7 +151,7 @@ def _products(
     return by_rows, by_columns
 
 
-@njit(cache=True)
+@jit()
 def _first_fault(K: NDArray[Any], tolerance: float, scale: float) -> tuple[int, int]:
     """Return the first pair i <= j that is not finite or not symmetric, or (-1, -1)."""
     for i in range(K.shape[0]):

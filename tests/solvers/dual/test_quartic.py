@@ -1,19 +1,22 @@
 """The quartic dual on drawn problems: feasible, truly certified, never below its start."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernelfit.kernels.gram import RowGram
+from kernelfit.kernels.standard import RBF
 from kernelfit.solvers.dual.quartic import solve_quartic_dual
 from kernelfit.solvers.dual.quartic_steps import minimise_quartic
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.tasks.losses import hinge
 from kernelfit.tasks.task import Task
 from tests.reference.checks import assert_feasible
-from tests.reference.examples import example
+from tests.reference.examples import blobs, example
 from tests.reference.strategies import dual_problems, seeds
 from tests.reference.svm import duality_gap, rounding_error
 
@@ -110,3 +113,47 @@ def test_indefinite_kernel_is_noticed():
     y = np.array([1.0, -1.0])
     result = solve_quartic_dual(K, hinge(y, 1.0), eta=1.0)
     assert result.status == "stationary" and np.isnan(result.gap)
+
+
+@pytest.mark.parametrize("reader", ["dense", "rows", "float32"])
+@pytest.mark.parametrize("total", [0.0, 3.0, None])
+def test_more_than_one_block(reader, total):
+    """Any sum, and rounds over blocks: the gap is that of the learned kernel, in exact rows."""
+    n, eta, tol = 1300, 2.0, 1e-6
+    X, y = blobs(n, seed=3)
+    K = RBF(0.3)(X)
+    gram = {
+        "dense": K,
+        "rows": RowGram.from_kernel(RBF(0.3), X, 100 * 8 * n, np.float64),
+        "float32": RowGram.from_kernel(RBF(0.3), X, 100 * 4 * n),
+    }[reader]
+    weight = np.random.default_rng(5).uniform(0.5, 2.0, size=n)
+    task = replace(hinge(y, weight), total=total)
+    result = solve_quartic_dual(gram, task, eta, weight=weight, tol=tol)
+    x, b = result.x, result.intercept
+    assert result.converged and result.status == "proved"
+    assert np.all(task.lower <= x) and np.all(x <= task.upper)
+    assert total is None or abs(math.fsum(x) - total) <= 1e-12 * math.fsum(abs(x))
+    coef = x / weight
+    f = ((1.0 + np.outer(coef, coef) * K / (4 * eta)) * K) @ x
+    size = np.max(abs(f)) + np.max(K @ abs(x))
+    np.testing.assert_allclose(result.decision, f, rtol=0, atol=1e-12 * size)
+    np.testing.assert_allclose(result.kernel_values, K @ x, rtol=0, atol=1e-12 * size)
+    q = x**2 / weight
+    objective = y @ x - 0.5 * x @ K @ x - q @ K**2 @ q / (16 * eta)
+    assert abs(result.objective - objective) <= 1e-12 * size * n
+    # primal minus dual value of the machine with the learned kernel
+    losses = weight @ np.maximum(1.0 - y * (f + b), 0.0)
+    gap = x @ f - y @ x + losses + b * (total or 0.0)
+    assert abs(result.gap - gap) <= 1e-12 * size * n
+    assert result.gap <= tol * abs(objective)
+
+
+def test_one_class_is_a_plain_machine_where_the_factor_may_not_move():
+    """With eta = inf the quartic term vanishes, also where the sum is not 0."""
+    problem = example("svc", n=60)
+    task = Task(np.zeros(60), np.zeros(60), np.full(60, 0.05), total=1.0)
+    quartic = solve_quartic_dual(problem.K, task, np.inf, tol=1e-9)
+    plain = solve_dual(problem.K, task, tol=1e-9)
+    assert quartic.objective == pytest.approx(plain.objective, rel=1e-8)
+    np.testing.assert_allclose(quartic.decision, plain.decision, rtol=0, atol=1e-4)

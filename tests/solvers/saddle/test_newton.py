@@ -95,4 +95,4 @@ def test_without_a_start_the_machine_of_the_unadapted_kernel_is_the_first():
     first = next(assessments(pair, NEWTON, None, 1e-8))
     trained = pair.train(pair.family.initial, None, 1e-10)
     assert np.allclose(first.beta, trained, atol=1e-3)
-    assert result.converged and result.n_iter <= 8
+    assert result.converged

@@ -8,149 +8,107 @@ the minimum on the segment towards that point, or on the plain Newton direction 
 bound, whichever is lower: it never increases the objective.
 
 Symbols are those of :mod:`kernelfit.solvers.dual.pair_steps`; ``move`` is the displacement of the
-free variables.
+free variables, ``K_free`` the part of K that belongs to them.
 """
+
+import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from scipy.linalg.lapack import dpotrf, dpotrs
 
+from kernelfit.linalg.indexed import add_rows, gather
 from kernelfit.solvers.result import FloatArray
 
-IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 _MAX_PASSES = 30
+# Up to this many variables the call of LAPACK counts that is fastest to make. It keeps the
+# interpreter's lock, which other threads would notice with more.
+_FEW = 512
 NO_STEP, STEP, BLOCKED = 0, 1, 2
+_sum: Any = np.add.reduce  # as the method, with less overhead
 
 
-@njit(cache=True, fastmath={"reassoc", "nsz", "contract"})
-def _solve_factored(factor: FloatArray, rhs: FloatArray) -> FloatArray:
-    """Solve ``factor @ factor.T @ x = rhs`` for a lower triangular factor, row by row."""
-    x = rhs.copy()
-    for i in range(x.size):
-        row = factor[i]
-        total = x[i]
-        for k in range(i):
-            total -= row[k] * x[k]
-        x[i] = total / row[i]
-    for i in range(x.size - 1, -1, -1):
-        row = factor[i]
-        x[i] /= row[i]
-        value = x[i]
-        for k in range(i):
-            x[k] -= row[k] * value
-    return x
+def _factorise(A: FloatArray) -> FloatArray:
+    """Return the upper Cholesky factor in Fortran order."""
+    if len(A) > _FEW:
+        return np.asarray(np.linalg.cholesky(A).T, dtype=np.float64)
+    factor, info = dpotrf(A.T, clean=0)
+    if info != 0:
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    upper: FloatArray = factor
+    return upper
 
 
-@njit(cache=True, fastmath={"reassoc", "nsz", "contract"})
-def _minimise(
-    K: FloatArray,
-    free: IntArray,
-    inside: IntArray,
-    slope: FloatArray,
-    fixed: BoolArray,
-    move: FloatArray,
-    fit_intercept: bool,
-    ridge: float,
-) -> FloatArray:
-    """Return the best displacement of the variables ``inside``, given that of the fixed ones."""
-    count = inside.size
-    sub = np.empty((count, count))
-    for a in range(count):
-        row, out = K[free[inside[a]]], sub[a]
-        for b in range(count):
-            out[b] = row[free[inside[b]]]
-        out[a] += ridge
-    factor = np.ascontiguousarray(np.linalg.cholesky(sub))
-    rhs = np.empty(count)
-    for a in range(count):
-        rhs[a] = -slope[inside[a]]
-    fixed_sum = 0.0
-    for c in range(free.size):
-        if fixed[c]:
-            fixed_sum += move[c]
-            row = K[free[c]]
-            for a in range(count):
-                rhs[a] -= row[free[inside[a]]] * move[c]
-    target = _solve_factored(factor, rhs)
-    if fit_intercept:  # the multiplier of sum(move) = 0
-        weights = _solve_factored(factor, np.ones(count))
-        multiplier = (target.sum() + fixed_sum) / weights.sum()
-        for a in range(count):
-            target[a] -= multiplier * weights[a]
+def _minimise(A: FloatArray, rhs: FloatArray, fixed_sum: float, fit_intercept: bool) -> FloatArray:
+    """Return the solution of ``A x = rhs``, with ``sum(x) = -fixed_sum`` where that is asked."""
+    sides = np.empty((1 + fit_intercept, rhs.size))
+    sides[0] = rhs
+    sides[1:] = 1.0
+    solved = dpotrs(_factorise(A), sides.T, overwrite_b=1)[0].T
+    target: FloatArray = solved[0]
+    total = _sum(target)
+    if fit_intercept:
+        weights = solved[1]  # of the multiplier of sum(x)
+        weight = _sum(weights)
+        if not weight > 0.0:
+            raise np.linalg.LinAlgError("Matrix is too large")
+        target -= weights * ((total + fixed_sum) / weight)
         # Where K is nearly singular the sum is met only roughly: restore it.
-        shift = (target.sum() + fixed_sum) / count
-        for a in range(count):
-            target[a] -= shift
+        total = _sum(target)
+        target -= (total + fixed_sum) / rhs.size
+    if not math.isfinite(total):
+        raise np.linalg.LinAlgError("Matrix is not finite")
     return target
 
 
-@njit(cache=True, fastmath={"reassoc", "nsz", "contract"})
 def _fit_into_bounds(
-    K: FloatArray,
-    free: IntArray,
+    A: FloatArray,
     slope: FloatArray,
     least: FloatArray,
     most: FloatArray,
     first_move: FloatArray,
     fit_intercept: bool,
-    ridge: float,
 ) -> tuple[FloatArray, BoolArray]:
     """Fix all that would leave their range at its end, minimise over the rest, and so on.
 
     Returns the displacement, zero where it cannot meet the sum, and which variables are fixed.
     """
-    f = free.size
-    move = np.zeros(f)
-    fixed = np.zeros(f, np.bool_)
-    inside = np.arange(f)
-    count = f
-    target = first_move
-    for _ in range(_MAX_PASSES):
-        still = 0
-        for a in range(count):
-            c = inside[a]
-            if target[a] <= least[c]:
-                move[c] = least[c]
-                fixed[c] = True
-            elif target[a] >= most[c]:
-                move[c] = most[c]
-                fixed[c] = True
-            else:
-                move[c] = target[a]
-                inside[still] = c
-                still += 1
-        if still == count or still == 0:
+    move = np.minimum(np.maximum(first_move, least), most)
+    fixed = (first_move <= least) | (first_move >= most)
+    for _ in range(_MAX_PASSES - 1):
+        inside = (~fixed).nonzero()[0]
+        if not inside.size:
             break
-        count = still
-        target = _minimise(K, free, inside[:count], slope, fixed, move, fit_intercept, ridge)
-    if fit_intercept and abs(move.sum()) > 1e-9 * np.abs(move).sum():
+        part = np.empty((inside.size, inside.size))
+        gather(A, inside, inside, part)
+        at_end = move * fixed
+        rhs = -(slope + A @ at_end)[inside]
+        target = _minimise(part, rhs, _sum(at_end), fit_intercept)
+        low, high = least[inside], most[inside]
+        move[inside] = np.minimum(np.maximum(target, low), high)
+        leaves = (target <= low) | (target >= high)
+        if not leaves.any():
+            break
+        fixed[inside[leaves]] = True
+    if fit_intercept and abs(_sum(move)) > 1e-9 * _sum(np.abs(move)):
         move[:] = 0.0
     return move, fixed
 
 
-@njit(cache=True, fastmath={"reassoc", "nsz", "contract"})
 def _line_search(
-    K: FloatArray, free: IntArray, slope: FloatArray, move: FloatArray
-) -> tuple[float, float, FloatArray]:
-    """Return the decrease at the best length in [0, 1], that length, and ``K @ move``."""
-    change = np.zeros(K.shape[0])
-    for a in range(free.size):
-        row, value = K[free[a]], move[a]
-        if value != 0.0:
-            for k in range(change.size):
-                change[k] += value * row[k]
-    rate, curvature = 0.0, 0.0
-    for a in range(free.size):
-        rate += slope[a] * move[a]
-        curvature += move[a] * change[free[a]]
-    if rate >= 0.0:
-        return 0.0, 0.0, change
+    A: FloatArray, ridge: float, slope: FloatArray, move: FloatArray
+) -> tuple[float, float]:
+    """Return the decrease at the best length in [0, 1], and that length."""
+    rate = float(slope @ move)
+    if not rate < 0.0:
+        return 0.0, 0.0
+    curvature = float(move @ (A @ move) - ridge * (move @ move))
     length = min(1.0, -rate / curvature) if curvature > 0.0 else 1.0
-    return -length * (rate + 0.5 * length * curvature), length, change
+    return -length * (rate + 0.5 * length * curvature), length
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
 def newton_step(
     K: FloatArray,
     g: FloatArray,
@@ -171,78 +129,93 @@ def newton_step(
     Raises ``numpy.linalg.LinAlgError``, with nothing changed, when K on the free variables plus
     ``ridge * trace`` on its diagonal is not positive definite.
 
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+    g, beta : ndarray of shape (n,)
+        The gradient and the variables, changed in place.
+    lower, upper, epsilon, fit_intercept
+        The task.
+    ridge : float
+        As a fraction of the trace.
+    first_bound_only : bool
+
     Returns
     -------
     status : int
         ``NO_STEP`` where no decrease was found, ``BLOCKED`` where bounds cut the step short and
         another one may go further, ``STEP`` otherwise.
     """
-    n = g.size
-    free = np.empty(n, np.int64)
-    f = 0
-    trace = 0.0
-    for i in range(n):
-        if lower[i] < beta[i] < upper[i] and (epsilon == 0.0 or beta[i] != 0.0):
-            free[f] = i
-            f += 1
-            trace += K[i, i]
+    with np.errstate(all="ignore"):
+        return _step(K, g, beta, lower, upper, epsilon, fit_intercept, ridge, first_bound_only)
+
+
+def _step(
+    K: FloatArray,
+    g: FloatArray,
+    beta: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    epsilon: float,
+    fit_intercept: bool,
+    ridge: float,
+    first_bound_only: bool,
+) -> int:
+    inside = (lower < beta) & (beta < upper)
+    if epsilon > 0.0:
+        inside &= beta != 0.0
+    free = inside.nonzero()[0]
+    f = free.size
+    A = np.empty((f, f))  # K on the free variables, with the ridge
+    gather(K, free, free, A)
+    diagonal = A.reshape(-1)[:: f + 1]
+    trace = _sum(diagonal)
     if trace <= 0.0:  # nothing is free, or K vanishes there
         return NO_STEP
-    free = free[:f]
-    slope, least, most = np.empty(f), np.empty(f), np.empty(f)
-    for a in range(f):
-        i = free[a]
-        least[a], most[a], slope[a] = lower[i] - beta[i], upper[i] - beta[i], g[i]
-        if epsilon > 0.0 and beta[i] > 0.0:
-            least[a] = -beta[i]
-            slope[a] += epsilon
-        elif epsilon > 0.0:
-            most[a] = -beta[i]
-            slope[a] -= epsilon
-
+    ridge = ridge * trace
+    diagonal += ridge
+    start, slope, low, high = beta[free], g[free], lower[free], upper[free]
+    if epsilon > 0.0:
+        positive = start > 0.0
+        slope += np.where(positive, epsilon, -epsilon)
+        low[positive] = 0.0
+        high[~positive] = 0.0
     if fit_intercept:
         # Moves sum to zero, so a constant in the slope has no effect but rounding.
-        slope -= slope.mean()
+        slope -= _sum(slope) / f
+    least, most = low - start, high - start
 
-    fixed = np.zeros(f, np.bool_)
-    move = np.zeros(f)
-    move = _minimise(K, free, np.arange(f), slope, fixed, move, fit_intercept, ridge * trace)
-    room, first = 1.0, -1
-    for a in range(f):
-        if move[a] < 0.0 and least[a] > room * move[a]:
-            room, first = least[a] / move[a], a
-        elif move[a] > 0.0 and most[a] < room * move[a]:
-            room, first = most[a] / move[a], a
+    move = _minimise(A, -slope, 0.0, fit_intercept)
+    outside = ((move < least) | (move > most)).nonzero()[0]
+    fixed = outside[:0]
     status = STEP
-    if first < 0:
-        gain, length, change = _line_search(K, free, slope, move)
+    if not outside.size:
+        gain, length = _line_search(A, ridge, slope, move)
     else:
         status = BLOCKED
-        many = np.zeros(f)
+        past = move[outside]
+        rooms = np.where(past < 0.0, least[outside], most[outside]) / past
+        first = int(rooms.argmin())
         if not first_bound_only:
-            many, many_fixed = _fit_into_bounds(
-                K, free, slope, least, most, move, fit_intercept, ridge * trace
-            )
+            many, many_fixed = _fit_into_bounds(A, slope, least, most, move, fit_intercept)
         # Shortened before it meets K: where K is nearly singular the full step is huge.
-        move *= room
-        fixed[first] = True
-        gain, length, change = _line_search(K, free, slope, move)
+        move = move * rooms[first]
+        fixed = outside[first : first + 1]
+        gain, length = _line_search(A, ridge, slope, move)
         if not first_bound_only:
-            many_gain, many_length, many_change = _line_search(K, free, slope, many)
+            many_gain, many_length = _line_search(A, ridge, slope, many)
             if many_gain > gain:
-                gain, length, change = many_gain, many_length, many_change
-                move, fixed = many, many_fixed
+                gain, length, move, fixed = many_gain, many_length, many, many_fixed.nonzero()[0]
                 status = STEP if length == 1.0 else BLOCKED
-    if gain <= 0.0:
+    if not gain > 0.0:
         return NO_STEP
-    for a in range(f):
-        i = free[a]
-        low = 0.0 if epsilon > 0.0 and beta[i] > 0.0 else lower[i]
-        high = 0.0 if epsilon > 0.0 and beta[i] < 0.0 else upper[i]
-        if fixed[a] and length == 1.0:
-            beta[i] = low if move[a] < 0.0 else high
-        else:
-            beta[i] = min(max(beta[i] + length * move[a], low), high)
-    for k in range(n):
-        g[k] += length * change[k]
+    if length < 1.0:
+        move *= length
+    end = np.minimum(np.maximum(start + move, low), high)
+    if length == 1.0 and fixed.size:
+        end[fixed] = np.where(move[fixed] < 0.0, low[fixed], high[fixed])
+    beta[free] = end
+    change = np.zeros(g.size)  # summed up alone, so that a small one is not rounded to g
+    add_rows(K, free, move, change)
+    g += change
     return status

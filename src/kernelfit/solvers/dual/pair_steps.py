@@ -16,14 +16,16 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import config, njit, types
+from numba import config, types
 from numba.extending import intrinsic
 
 from kernelfit.solvers.result import FloatArray
+from kernelfit.utils.jit import inner, jit
 
 NEVER = 1e300
 # Scans run chunk by chunk: the maximum of a chunk is a vector reduction, its position is sought
-# in the best chunk only.
+# in the best chunk only. Their indices have no sign: with one, numba allows for negative indices,
+# which prevents vectors.
 CHUNK = 64
 # Curvatures are kept above this fraction of the largest diagonal entry.
 _MIN_CURVATURE = 1e-12
@@ -46,23 +48,19 @@ def _fmax_intrinsic(typingctx: Any, a: Any, b: Any) -> Any:
 fmax: Any = max if getattr(config, "DISABLE_JIT", 0) else intrinsic(_fmax_intrinsic)
 
 
-@njit(cache=True)
-def rise_offset(beta: float, upper: float, epsilon: float) -> float:
-    """Return ``rise`` of the module's head for one variable."""
-    if beta >= upper:
-        return NEVER
-    return epsilon if beta >= 0.0 else -epsilon
+@inner()
+def offsets(beta: float, lower: float, upper: float, epsilon: float) -> tuple[float, float]:
+    """Return ``rise`` and ``fall`` of the module's head for one variable."""
+    rise = NEVER
+    fall = -NEVER
+    if beta < upper:
+        rise = epsilon if beta >= 0.0 else -epsilon
+    if beta > lower:
+        fall = epsilon if beta > 0.0 else -epsilon
+    return rise, fall
 
 
-@njit(cache=True)
-def fall_offset(beta: float, lower: float, epsilon: float) -> float:
-    """Return ``fall`` of the module's head for one variable."""
-    if beta <= lower:
-        return -NEVER
-    return epsilon if beta > 0.0 else -epsilon
-
-
-@njit(cache=True)
+@jit()
 def one_sided_rates(
     g: FloatArray, beta: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float
 ) -> tuple[FloatArray, FloatArray]:
@@ -70,35 +68,35 @@ def one_sided_rates(
     up = np.empty(g.size)
     down = np.empty(g.size)
     for i in range(g.size):
-        up[i] = -g[i] - rise_offset(beta[i], upper[i], epsilon)
-        down[i] = -g[i] - fall_offset(beta[i], lower[i], epsilon)
+        rise, fall = offsets(beta[i], lower[i], upper[i], epsilon)
+        up[i] = -g[i] - rise
+        down[i] = -g[i] - fall
     return up, down
 
 
-@njit(cache=True, fastmath=FAST)
+@inner(fastmath=FAST)
 def _move_and_find_up(
     g: FloatArray, rise: FloatArray, row_i: FloatArray, row_j: FloatArray, step: float
 ) -> int:
     """Add ``step * (row_i - row_j)`` to the gradient and return the index of the largest ``up``."""
     best, best_chunk, n = -NEVER, 0, g.size
     for start in range(0, n, CHUNK):
-        stop = min(start + CHUNK, n)
-        grad, offset = g[start:stop], rise[start:stop]
-        a, b = row_i[start:stop], row_j[start:stop]
+        stop = start + CHUNK if start + CHUNK < n else n
         chunk_best = -NEVER
-        for k in range(stop - start):
-            value = grad[k] + step * (a[k] - b[k])
-            grad[k] = value
-            chunk_best = fmax(chunk_best, -value - offset[k])
+        for place in range(start, stop):
+            k = np.uint64(place)  # an index without a sign: see CHUNK
+            value = g[k] + step * (row_i[k] - row_j[k])
+            g[k] = value
+            chunk_best = fmax(chunk_best, -value - rise[k])
         if chunk_best > best:
             best, best_chunk = chunk_best, start
-    for k in range(best_chunk, min(best_chunk + CHUNK, n)):
-        if -g[k] - rise[k] >= best:
-            return k
+    for place in range(best_chunk, n):
+        if -g[place] - rise[place] >= best:
+            return place
     return best_chunk
 
 
-@njit(cache=True, fastmath=FAST)
+@inner(fastmath=FAST)
 def find_partner(
     g: FloatArray,
     fall: FloatArray,
@@ -112,34 +110,33 @@ def find_partner(
     """Return the partner of largest second-order gain, and the largest violation."""
     best, best_chunk, n, violation = 0.0, 0, g.size, 0.0
     for start in range(0, n, CHUNK):
-        stop = min(start + CHUNK, n)
-        grad, offset, gains = g[start:stop], fall[start:stop], gain[start:stop]
-        k_i, diag = row[start:stop], diagonal[start:stop]
+        stop = start + CHUNK if start + CHUNK < n else n
         chunk_best = 0.0
-        for k in range(stop - start):
-            difference = fmax(up + grad[k] + offset[k], 0.0)
+        for place in range(start, stop):
+            k = np.uint64(place)
+            difference = fmax(up + g[k] + fall[k], 0.0)
             violation = fmax(violation, difference)
-            value = difference * difference / fmax(diagonal_i + diag[k] - 2.0 * k_i[k], floor)
-            gains[k] = value
+            value = difference * difference / fmax(diagonal_i + diagonal[k] - 2.0 * row[k], floor)
+            gain[k] = value
             chunk_best = fmax(chunk_best, value)
         if chunk_best > best:
             best, best_chunk = chunk_best, start
-    for k in range(best_chunk, min(best_chunk + CHUNK, n)):
-        if gain[k] >= best:
-            return k, violation
+    for place in range(best_chunk, n):
+        if gain[place] >= best:
+            return place, violation
     return best_chunk, violation
 
 
-@njit(cache=True)
+@inner()
 def curvature_floor(diagonal: FloatArray) -> float:
     """Return the least curvature to reckon with."""
-    largest = 0.0
+    floor = 1e-280
     for i in range(diagonal.size):
-        largest = max(largest, abs(diagonal[i]))
-    return max(_MIN_CURVATURE * largest, 1e-280)
+        floor = max(floor, _MIN_CURVATURE * abs(diagonal[i]))
+    return floor
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def pair_steps(
     K: FloatArray,
     diagonal: FloatArray,
@@ -169,47 +166,41 @@ def pair_steps(
     n = g.size
     rise, fall, gain = np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):
-        rise[k] = rise_offset(beta[k], upper[k], epsilon)
-        fall[k] = fall_offset(beta[k], lower[k], epsilon)
+        rise[k], fall[k] = offsets(beta[k], lower[k], upper[k], epsilon)
     floor = curvature_floor(diagonal)
+    kink = epsilon > 0.0
     lowest = 0.0
     steps = 0
-    i = _move_and_find_up(g, rise, K[0], K[0], 0.0)
+    i, j, step = 0, 0, 0.0
     while True:
-        up = -g[i] - rise[i]
-        if up < -0.5 * NEVER:  # nothing may move up
-            return steps, 0.0, lowest
+        i = _move_and_find_up(g, rise, K[i], K[j], step)
+        up = -g[i] - rise[i]  # so low, if nothing may move up, that there is no violation
         j, violation = find_partner(g, fall, K[i], diagonal, up, diagonal[i], floor, gain)
         if violation <= stop or steps >= max_steps:
             return steps, violation, lowest
         curvature = diagonal[i] + diagonal[j] - 2.0 * K[i, j]
-        if curvature < 0.0:
-            size = abs(diagonal[i]) + abs(diagonal[j])
-            lowest = min(lowest, curvature / size if size > 0.0 else -1.0)
+        size = abs(diagonal[i]) + abs(diagonal[j])
+        lowest = min(lowest, curvature / max(size, 1e-300))
         step = (up + g[j] + fall[j]) / max(curvature, floor)
-        end_i = 0.0 if epsilon > 0.0 and beta[i] < 0.0 else upper[i]
-        end_j = 0.0 if epsilon > 0.0 and beta[j] > 0.0 else lower[j]
-        room_i, room_j = end_i - beta[i], beta[j] - end_j
-        if step >= room_i and room_i <= room_j:
+        b_i, b_j = beta[i], beta[j]
+        end_i = 0.0 if kink & (b_i < 0.0) else upper[i]
+        end_j = 0.0 if kink & (b_j > 0.0) else lower[j]
+        room_i, room_j = end_i - b_i, b_j - end_j
+        if (step >= room_i) & (room_i <= room_j):
             step = room_i
-            beta[i] = end_i
-            beta[j] = max(beta[j] - step, end_j)
+            b_i, b_j = end_i, max(b_j - step, end_j)
         elif step >= room_j:
             step = room_j
-            beta[j] = end_j
-            beta[i] = min(beta[i] + step, end_i)
+            b_i, b_j = min(b_i + step, end_i), end_j
         else:
-            beta[i] += step
-            beta[j] -= step
-        rise[i] = rise_offset(beta[i], upper[i], epsilon)
-        fall[i] = fall_offset(beta[i], lower[i], epsilon)
-        rise[j] = rise_offset(beta[j], upper[j], epsilon)
-        fall[j] = fall_offset(beta[j], lower[j], epsilon)
-        i = _move_and_find_up(g, rise, K[i], K[j], step)
+            b_i, b_j = b_i + step, b_j - step
+        beta[i], beta[j] = b_i, b_j
+        rise[i], fall[i] = offsets(b_i, lower[i], upper[i], epsilon)
+        rise[j], fall[j] = offsets(b_j, lower[j], upper[j], epsilon)
         steps += 1
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def single_steps(
     K: FloatArray,
     diagonal: FloatArray,
@@ -235,9 +226,8 @@ def single_steps(
     while True:
         best, i, violation = 0.0, 0, 0.0
         for k in range(n):
-            up = -g[k] - rise_offset(beta[k], upper[k], epsilon)
-            down = -g[k] - fall_offset(beta[k], lower[k], epsilon)
-            rate = max(up, -down)
+            rise, fall = offsets(beta[k], lower[k], upper[k], epsilon)
+            rate = max(-g[k] - rise, g[k] + fall)
             if rate > 0.0:
                 violation = max(violation, rate)
                 value = rate * rate / max(diagonal[k], floor)
@@ -247,13 +237,13 @@ def single_steps(
             return steps, violation, lowest
         if diagonal[i] < 0.0:
             lowest = -1.0
-        up = -g[i] - rise_offset(beta[i], upper[i], epsilon)
         before = beta[i]
+        rise, fall = offsets(before, lower[i], upper[i], epsilon)
+        up, down = -g[i] - rise, -g[i] - fall
         if up > 0.0:
             end = 0.0 if epsilon > 0.0 and before < 0.0 else upper[i]
             beta[i] = min(before + up / max(diagonal[i], floor), end)
         else:
-            down = -g[i] - fall_offset(before, lower[i], epsilon)
             end = 0.0 if epsilon > 0.0 and before > 0.0 else lower[i]
             beta[i] = max(before + down / max(diagonal[i], floor), end)
         change = beta[i] - before

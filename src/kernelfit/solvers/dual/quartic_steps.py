@@ -12,24 +12,23 @@ diag(rate s / weight)``.
 """
 
 import numpy as np
-from numba import njit
 
 from kernelfit.solvers.dual.pair_steps import (
     CHUNK,
     FAST,
     NEVER,
     curvature_floor,
-    fall_offset,
     find_partner,
     fmax,
-    rise_offset,
+    offsets,
 )
 from kernelfit.solvers.result import FloatArray
+from kernelfit.utils.jit import inner, jit
 
 _MAX_ROOT_STEPS = 60
 
 
-@njit(cache=True)
+@jit()
 def minimise_quartic(a1: float, a2: float, a3: float, a4: float, room: float) -> float:
     """Minimise the convex ``a1 t + a2 t^2 + a3 t^3 + a4 t^4`` over ``0 <= t <= room``.
 
@@ -57,7 +56,7 @@ def minimise_quartic(a1: float, a2: float, a3: float, a4: float, room: float) ->
     return min(max(t, low), high)
 
 
-@njit(cache=True)
+@inner()
 def hessian_diagonal(
     diagonal: FloatArray, s: FloatArray, b: FloatArray, weight: FloatArray, rate: float
 ) -> FloatArray:
@@ -69,7 +68,7 @@ def hessian_diagonal(
     return out
 
 
-@njit(cache=True, fastmath=FAST)
+@inner(fastmath=FAST)
 def _move_and_find_up(
     g: FloatArray,
     v: FloatArray,
@@ -85,28 +84,27 @@ def _move_and_find_up(
     """Update ``v``, ``s`` and ``g`` for a pair step and return the index of the largest ``up``."""
     best, best_chunk, n = -NEVER, 0, g.size
     for start in range(0, n, CHUNK):
-        stop = min(start + CHUNK, n)
-        grad, linear, square = g[start:stop], v[start:stop], s[start:stop]
-        factor, offset = c[start:stop], rise[start:stop]
-        a, b = row_i[start:stop], row_j[start:stop]
+        stop = start + CHUNK if start + CHUNK < n else n
         chunk_best = -NEVER
-        for k in range(stop - start):
-            value = linear[k] + step * (a[k] - b[k])
-            linear[k] = value
-            quad = square[k] + (dq_i * a[k] * a[k] + dq_j * b[k] * b[k])
-            square[k] = quad
-            value += factor[k] * quad
-            grad[k] = value
-            chunk_best = fmax(chunk_best, -value - offset[k])
+        for place in range(start, stop):
+            k = np.uint64(place)
+            a, b = row_i[k], row_j[k]
+            linear = v[k] + step * (a - b)
+            v[k] = linear
+            square = s[k] + (dq_i * a * a + dq_j * b * b)
+            s[k] = square
+            value = linear + c[k] * square
+            g[k] = value
+            chunk_best = fmax(chunk_best, -value - rise[k])
         if chunk_best > best:
             best, best_chunk = chunk_best, start
-    for k in range(best_chunk, min(best_chunk + CHUNK, n)):
-        if -g[k] - rise[k] >= best:
-            return k
+    for place in range(best_chunk, n):
+        if -g[place] - rise[place] >= best:
+            return place
     return best_chunk
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def quartic_pair_steps(
     K: FloatArray,
     diagonal: FloatArray,
@@ -134,8 +132,7 @@ def quartic_pair_steps(
     rise, fall, gain = np.empty(n), np.empty(n), np.empty(n)
     c, g = np.empty(n), np.empty(n)
     for k in range(n):
-        rise[k] = rise_offset(b[k], upper[k], epsilon)
-        fall[k] = fall_offset(b[k], lower[k], epsilon)
+        rise[k], fall[k] = offsets(b[k], lower[k], upper[k], epsilon)
         c[k] = rate * b[k] / weight[k]
     hessian = hessian_diagonal(diagonal, s, b, weight, rate)
     floor = curvature_floor(hessian)
@@ -147,7 +144,7 @@ def quartic_pair_steps(
             return 0.0
         j, violation = find_partner(g, fall, K[i], hessian, up, hessian[i], floor, gain)
         if violation <= stop or steps >= max_steps:
-            return violation
+            return float(violation)
         end_i = 0.0 if epsilon > 0.0 and b[i] < 0.0 else upper[i]
         end_j = 0.0 if epsilon > 0.0 and b[j] > 0.0 else lower[j]
         room_i, room_j = end_i - b[i], b[j] - end_j
@@ -175,15 +172,14 @@ def quartic_pair_steps(
             b[i] += step
             b[j] -= step
         for k in (i, j):
-            rise[k] = rise_offset(b[k], upper[k], epsilon)
-            fall[k] = fall_offset(b[k], lower[k], epsilon)
+            rise[k], fall[k] = offsets(b[k], lower[k], upper[k], epsilon)
             c[k] = rate * b[k] / weight[k]
         dq_i, dq_j = step * (f1 + f2 * step), step * (h1 + h2 * step)
         i = _move_and_find_up(g, v, s, c, rise, K[i], K[j], step, dq_i, dq_j)
         steps += 1
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def quartic_single_steps(
     K: FloatArray,
     diagonal: FloatArray,
@@ -213,8 +209,8 @@ def quartic_single_steps(
         best, i, violation, rate_i = 0.0, 0, 0.0, 0.0
         for k in range(n):
             g = v[k] + rate * b[k] / weight[k] * s[k]
-            up = -g - rise_offset(b[k], upper[k], epsilon)
-            down = -g - fall_offset(b[k], lower[k], epsilon)
+            rise, fall = offsets(b[k], lower[k], upper[k], epsilon)
+            up, down = -g - rise, -g - fall
             gain_rate = max(up, -down)
             if gain_rate > 0.0:
                 violation = max(violation, gain_rate)
@@ -245,7 +241,7 @@ def quartic_single_steps(
         steps += 1
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
+@jit(fastmath={"reassoc", "nsz", "contract"})
 def quartic_hessian(
     K: FloatArray, s: FloatArray, b: FloatArray, weight: FloatArray, rate: float
 ) -> FloatArray:
@@ -261,7 +257,7 @@ def quartic_hessian(
     return out
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
+@jit(fastmath={"reassoc", "nsz", "contract"})
 def move_along(
     K: FloatArray,
     v: FloatArray,
@@ -303,4 +299,4 @@ def move_along(
         b[i] = target[i] if length == 1.0 else b[i] + length * (target[i] - b[i])
         v[i] += length * linear[i]
         s[i] += length * (first[i] + length * second[i])
-    return length
+    return float(length)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from kernelfit.kernels.gram import Gram
 from kernelfit.solvers.dual.pair_steps import one_sided_rates
 from kernelfit.solvers.result import Callback, DualResult, Ending, FloatArray
 from kernelfit.tasks.task import Certificate, Task
+from kernelfit.utils.jit import jit
 from kernelfit.utils.threads import threads_for
 
 # Blocks hold at least this many variables, and at most four times as many.
@@ -36,6 +36,7 @@ MAX_POLISH_VARIABLES = 512
 # Rounds without progress after which rounding is taken to prevent it.
 _PATIENCE = 100
 _PSD_SAMPLE = 300
+_ROUNDOFF = 8.0 * float(np.finfo(np.float64).eps)
 
 Block = tuple[npt.NDArray[Any], Any, Task]  # K on a block, its place among all, its task
 
@@ -110,10 +111,11 @@ class DualState(ABC):
         highest, lowest = (up.max(), down.min()) if task.has_intercept else (0.0, 0.0)
         violation = highest - lowest if task.has_intercept else max(up.max(), -down.min())
         whole = self.gram.whole
+        rounding = _ROUNDOFF * float(np.abs(g).max())  # a smaller violation may be out of reach
         self.exact = False
         if whole is not None and task.n <= BLOCK:
             # One block holds everything: no coordination between blocks to wait for.
-            target = violation * min(max(wanted, 1e-4), _REDUCTION)
+            target = max(violation * min(max(wanted, 1e-4), _REDUCTION), rounding)
             return self.solve_block(self._ridged(whole, None), None, target, polish)
         if whole is not None and task.ridge is None and not beta.any():
             # From zero, most variables settle at a bound within a few steps each: reading rows of
@@ -121,7 +123,7 @@ class DualState(ABC):
             self.sweep(whole, 1e-2 * violation)
             return bool(beta.any())
         index = self._choose(up, down, highest, lowest)
-        target = violation * max(wanted, _REDUCTION)
+        target = max(violation * max(wanted, _REDUCTION), rounding)
         return self.solve_block(self._ridged(self.gram.block(index), index), index, target, polish)
 
     def _ridged(self, K: npt.NDArray[Any], index: Any) -> npt.NDArray[Any]:
@@ -264,7 +266,7 @@ def _stands_still(history: list[tuple[float, float]]) -> bool:
     return objective - before <= 1e-12 * abs(objective) and gap >= 0.9 * gap_before
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def _most_room(beta: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[int, float]:
     """Return the variable with most room to both sides, and how much that is.
 

@@ -12,8 +12,8 @@ def falling_root(
 
     Regula falsi with the Illinois rule, until the function is at most `accuracy` times its value at
     0. It yields the places to evaluate, and is sent the values; the last place that it yields is
-    the one it found. After `max_steps` that is one where the function is positive: on the near
-    side of a sudden fall, where the integral is still rising.
+    the one it found. After `max_steps` that is one where the function was positive, if there was
+    any: on the near side of a sudden fall, where the integral is still rising.
 
     Parameters
     ----------
@@ -23,6 +23,7 @@ def falling_root(
         The first place, doubled until the function is negative.
     accuracy : float, default=0.1
     max_steps : int, default=20
+        It yields at most two places more than these: the last one, and that on the near side.
 
     Yields
     ------

@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Any
 
 import scipy.linalg  # noqa: F401  # so that the LAPACK which numba calls is among those controlled
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 _MAX_SINGLE_THREAD = 2000
 _controller = cache(ThreadpoolController)  # looking for the libraries takes a millisecond
@@ -35,7 +35,13 @@ class _OneBlasThread:
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
+                # Since threadpoolctl 3.7 the thread that set a limit is the only one to change
+                # it, until it gives that up; it may have left before this one.
+                if hasattr(OpenBLASController, "clear_controlling_thread"):
+                    OpenBLASController.clear_controlling_thread(force=True)
                 self._limit.restore_original_limits()
+                if hasattr(OpenBLASController, "clear_controlling_thread"):
+                    OpenBLASController.clear_controlling_thread()
 
 
 _one_blas_thread = _OneBlasThread()

@@ -97,3 +97,14 @@ def test_manhattan_distances_match_loops(rng):
     expected = naive(X, Y, lambda difference: np.sum(np.abs(difference)))
     np.testing.assert_allclose(manhattan_distances(X, Y), expected, rtol=1e-12)
     np.testing.assert_array_equal(manhattan_distances(X), manhattan_distances(X, X))
+
+
+@pytest.mark.parametrize("to", [np.asarray, sparse.csr_array])
+def test_squared_distances_where_squares_overflow(to):
+    """With more than 64 features, or sparse, they are found from inner products."""
+    X = np.random.default_rng(0).normal(size=(6, 70))
+    huge = squared_distances(to(X * 1e160))
+    np.testing.assert_array_equal(huge, np.where(np.eye(6), 0.0, np.inf))
+    moderate = squared_distances(to(X))
+    near = squared_distances(to(X * 1e152), to(X[:2] * 1e152))
+    np.testing.assert_allclose(near, moderate[:, :2] * 1e304, rtol=1e-12, atol=1e291)

@@ -131,3 +131,21 @@ def test_pickling(kernel, rng):
     copy = pickle.loads(pickle.dumps(source))
     idx = np.array([1, 8])
     np.testing.assert_array_equal(copy.rows(idx), source.rows(idx))
+
+
+@pytest.mark.parametrize("to", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("power", [-160, -100, -40, 40, 100, 160])
+def test_single_precision_keeps_its_range(power, to, rng):
+    """Numbers that float32 cannot hold are computed, and kept if need be, in float64."""
+    unit = 2.0**power  # of the data; its square is beyond float32
+    X = data(rng, 5)
+    for plain, scaled, factor in (
+        (Linear(), Linear(), unit**2),
+        (Polynomial(2, 0.3, 0.0), Polynomial(2, 0.3, 0.0), unit**4),
+        (Polynomial(3, 0.3, 0.5), Polynomial(3, 0.3 / unit**2, 0.5), 1.0),
+        (RBF(0.2), RBF(0.2 / unit**2), 1.0),
+    ):
+        if not 1e-300 < factor < 1e300:
+            continue
+        rows = KernelRows(scaled, to(unit * X), np.float32).rows(np.arange(8))
+        assert_close(rows / factor, plain(X, X)[:8], np.float32)

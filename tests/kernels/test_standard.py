@@ -167,3 +167,26 @@ def test_scale_gamma_of_constant_data(value):
     assert scale_gamma(X, np.linspace(0.1, 1.7, 7)) == 1.0
     outlier = np.vstack([X, np.ones((1, 3))])
     assert scale_gamma(outlier, np.r_[np.linspace(0.1, 1.7, 7), 0.0]) == 1.0
+
+
+@pytest.mark.parametrize("to", [np.asarray, sparse.csr_array])
+def test_scale_gamma_at_any_scale(to):
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    weight = np.r_[np.linspace(0.1, 1.7, 8), 0.0]
+    expected = scale_gamma(to(X), weight)
+    for power in (-500, 500):
+        factor = 2.0**power
+        assert scale_gamma(to(X * factor), weight) == expected / factor / factor
+        assert scale_gamma(to(X), weight * factor) == expected
+    X[-1] *= 1e200  # of weight zero
+    assert scale_gamma(to(X), weight) == expected
+    # Constant data would give 1.
+    assert scale_gamma(to(X * 1e-200), weight) == np.inf
+    assert scale_gamma(to(X[:8] * 1e200), weight[:8]) == 0.0
+
+
+def test_huge_numbers_give_limits_without_warning():
+    X = np.array([[1e160], [-2e160], [1e160]])
+    np.testing.assert_array_equal(RBF(gamma=1e-200)(X), [[1, 0, 1], [0, 1, 0], [1, 0, 1]])
+    np.testing.assert_array_equal(Linear()(X)[0], [np.inf, -np.inf, np.inf])
+    np.testing.assert_array_equal(Polynomial(2, 1e-100, 0.0)(X / 1e10)[0], [np.inf] * 3)

@@ -2,6 +2,8 @@ import subprocess
 import sys
 
 SCRIPT = """
+from threading import Event, Thread
+
 from threadpoolctl import threadpool_info
 
 from kernelfit.utils.threads import blas_threads, one_blas_thread, threads_for
@@ -28,6 +30,27 @@ except RuntimeError:
 with threads_for(100):
     assert pools() == {1}
 with threads_for(100_000):
+    assert pools() == {2}
+
+# Blocks of two threads overlap: the first to leave does not end the limit, the last one does.
+inside, leave = Event(), Event()
+
+
+def hold():
+    with one_blas_thread():
+        inside.set()
+        leave.wait(60)
+
+
+for _ in range(2):
+    inside.clear(), leave.clear()
+    other = Thread(target=hold)
+    with one_blas_thread():
+        other.start()
+        assert inside.wait(60)
+    assert pools() == {1}
+    leave.set()
+    other.join()
     assert pools() == {2}
 """
 

@@ -18,6 +18,7 @@ Data = Any  # ndarray or scipy.sparse CSR
 # Up to this many features, Gaussian rows by summed squared differences take 0.9 to 1.2 times as
 # long as by the matrix product ||x||^2 + ||y||^2 - 2 x'y, and lose nothing to cancellation.
 MAX_DIRECT_FEATURES = 64
+_MAX_SQUARE = 1e300  # sums of some such numbers are finite
 _COLUMN_BLOCK = 512  # columns per pass of the loop below: its operands stay in the L2 cache
 
 
@@ -29,10 +30,11 @@ def as_data(X: Data) -> Data:
 
 
 def squared_norms(X: Data) -> Array:
-    """Return the squared Euclidean norm of every row."""
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X, X))
+    """Return the squared Euclidean norm of every row, infinity where it overflows."""
+    with np.errstate(over="ignore"):
+        if sparse.issparse(X):
+            return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
 def products(X: Data, Y: Data | None = None) -> Array:
@@ -47,10 +49,12 @@ def products(X: Data, Y: Data | None = None) -> Array:
     Returns
     -------
     ndarray of shape (n, m)
+        Where sums overflow, infinity or nan.
     """
     X = as_data(X)
     Y = X if Y is None else as_data(Y)
-    P = X @ Y.T
+    with np.errstate(over="ignore", invalid="ignore"):
+        P = X @ Y.T
     return P.toarray() if sparse.issparse(P) else np.asarray(P)
 
 
@@ -83,8 +87,18 @@ def squared_distances(X: Data, Y: Data | None = None) -> Array:
         centre = X.mean(axis=0)
         X = X - centre
         other = X if Y is None else other - centre
+    norms, other_norms = squared_norms(X), squared_norms(other)
+    largest = max(norms.max(initial=0.0), other_norms.max(initial=0.0))
+    if largest > _MAX_SQUARE:
+        # In units of the largest number nothing overflows before the last step.
+        unit = max(np.abs(A).max() for A in (X, other))
+        D = squared_distances(X / unit, None if Y is None else other / unit)
+        with np.errstate(over="ignore"):
+            D *= unit
+            D *= unit
+        return D
     D = products(X, other)
-    expand_squares(D, squared_norms(X), squared_norms(other))
+    expand_squares(D, norms, other_norms)
     if Y is None:
         np.fill_diagonal(D, 0.0)
     return D

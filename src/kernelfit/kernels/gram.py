@@ -197,7 +197,7 @@ class RowGram:
             source.rows,
             source.diagonal(),
             cache_bytes,
-            dtype,
+            source.dtype,
             compute_block=source.block,
             exact_rows=exact.rows,
             exact_block=exact.block,

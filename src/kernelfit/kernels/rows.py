@@ -23,6 +23,7 @@ Kernel = Callable[..., Array]
 
 _MAX_TEMPORARY = 2**24  # bytes of one float64 array
 _EXPONENT_ERROR = 1e-6  # rounding error that the exponent of a Gaussian kernel may have
+_SINGLE_RANGE = 1e-30, 1e30  # of the largest numbers that are computed or kept in float32
 
 
 class KernelRows:
@@ -35,17 +36,18 @@ class KernelRows:
         callable ``k(X, Y) -> Gram`` is called as it is.
     X : array or CSR matrix of shape (n, d)
     dtype : {float64, float32}, default=float64
-        Of the rows. Dense float32 rows are computed in float32, except those of a Gaussian kernel
-        so narrow, :math:`\gamma \max_i \|x_i - \bar x\|^2 > 70`, that errors could exceed 1e-6:
-        they, and all sparse ones, are computed in float64 and rounded.
+        Of the rows; float64 in any case where the diagonal is beyond the range of float32. Dense
+        float32 rows are computed in float32, except where data or gamma are beyond its range, and
+        those of a Gaussian kernel so narrow, :math:`\gamma \max_i \|x_i - \bar x\|^2 > 70`, that
+        errors could exceed 1e-6: they, and all sparse ones, are computed in float64 and rounded.
     """
 
     def __init__(self, kernel: Kernel, X: Data, dtype: DTypeLike = np.float64) -> None:
         self.kernel = kernel
         self.X = as_data(X)
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
         self.n: int = self.X.shape[0]
         self._diagonal = _diagonal(kernel, self.X)
+        self.dtype: np.dtype[Any] = _wide_enough(np.dtype(dtype), self._diagonal)
         self._evaluator = _evaluator(kernel, self.X, self.dtype)
 
     def diagonal(self) -> Array:
@@ -88,11 +90,16 @@ class _DenseProducts:
 
     def __init__(self, kernel: Linear | Polynomial, X: Array, dtype: np.dtype[Any]):
         self.kernel = kernel
-        self.XT = X.T.astype(dtype, order="C")
+        gamma = kernel.gamma if isinstance(kernel, Polynomial) else 1.0
+        self.XT = X.T.astype(_wide_enough(dtype, squared_norms(X), gamma), order="C")
 
     def fill(self, idx: Array, columns: Array | None, out: Array) -> None:
-        np.matmul(self.XT[:, idx].T, _take(self.XT, columns), out=out)
-        self.kernel.from_geometry(out, out=out)
+        P = out if out.dtype == self.XT.dtype else np.empty(out.shape, dtype=self.XT.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.matmul(self.XT[:, idx].T, _take(self.XT, columns), out=P)
+        self.kernel.from_geometry(P, out=P)
+        if P is not out:
+            out[...] = P
 
 
 class _DenseDistances:
@@ -106,13 +113,17 @@ class _DenseDistances:
 
     def __init__(self, kernel: RBF, X: Array, dtype: np.dtype[Any]):
         centred = X - X.mean(axis=0)
-        spread = abs(kernel.gamma) * squared_norms(centred).max(initial=0.0)
+        norms = squared_norms(centred)
+        dtype = _wide_enough(dtype, norms, kernel.gamma)
+        with np.errstate(over="ignore"):
+            spread = abs(kernel.gamma) * norms.max(initial=0.0)
         eps = float(np.finfo(dtype).eps)
         if eps * np.sqrt(spread) > _EXPONENT_ERROR:
             dtype, eps = np.dtype(np.float64), float(np.finfo(np.float64).eps)
         self.kernel = kernel
         self.XT = pad_features(centred.T.astype(dtype, order="C"))
-        self.norms = np.einsum("ij,ij->j", self.XT, self.XT, dtype=np.float64).astype(dtype)
+        with np.errstate(over="ignore"):
+            self.norms = np.einsum("ij,ij->j", self.XT, self.XT, dtype=np.float64).astype(dtype)
         self.by_product = X.shape[1] > MAX_DIRECT_FEATURES and 4 * eps * spread <= _EXPONENT_ERROR
 
     def fill(self, idx: Array, columns: Array | None, out: Array) -> None:
@@ -164,6 +175,16 @@ def _evaluator(kernel: Kernel, X: Data, dtype: np.dtype[Any]) -> _Evaluator:
     if isinstance(kernel, RBF):
         return _DenseDistances(kernel, X, dtype)
     return _DenseProducts(kernel, X, dtype)
+
+
+def _wide_enough(dtype: np.dtype[Any], *numbers: Array | float) -> np.dtype[Any]:
+    """Return float64 where the largest of some numbers are beyond the range of float32."""
+    low, high = _SINGLE_RANGE
+    for values in numbers:
+        largest = np.max(np.abs(values), initial=0.0)
+        if largest and not low <= largest <= high:
+            return np.dtype(np.float64)
+    return dtype
 
 
 def _take(array: Array, columns: Array | None) -> Array:

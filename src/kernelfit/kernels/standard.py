@@ -96,10 +96,14 @@ class Polynomial(StandardKernel):
     geometry = staticmethod(products)
 
     def from_geometry(self, G: Array, out: Array | None = None) -> Array:
-        """Return kernel values from inner products; ``out=G`` works in place."""
-        out = np.multiply(G, self.gamma, out=out)
-        out += self.coef0
-        return np.power(out, self.degree, out=out)
+        """Return kernel values from inner products, infinite ones where they overflow.
+
+        ``out=G`` works in place.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            out = np.multiply(G, self.gamma, out=out)
+            out += self.coef0
+            return np.power(out, self.degree, out=out)
 
     def diag(self, X: Data) -> Array:
         """Return k(x, x) for every row x of X."""
@@ -120,7 +124,8 @@ class _Exponential(StandardKernel):
 
     def from_geometry(self, G: Array, out: Array | None = None) -> Array:
         """Return kernel values from distances; ``out=G`` works in place."""
-        out = np.multiply(G, -self.gamma, out=out)
+        with np.errstate(over="ignore"):  # exp(-inf) is 0
+            out = np.multiply(G, -self.gamma, out=out)
         return np.exp(out, out=out)
 
     def diag(self, X: Data) -> Array:
@@ -197,21 +202,35 @@ def scale_gamma(X: Data, sample_weight: Array | None = None) -> float:
     Returns
     -------
     float
-        1.0 when the variance is zero.
+        1.0 when the variance is zero; 0 or infinity where it is beyond float64.
     """
     X = as_data(X)
     n, d = X.shape
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    # In units near the largest numbers no square or product overflows or vanishes; as these units
+    # are powers of two, nothing else changes.
+    weight = np.ldexp(weight, -_exponent(weight))
     mass = d * weight.sum()
     if sparse.issparse(X):
         entry_weight = np.repeat(weight, np.diff(X.indptr))
-        mean = entry_weight @ X.data / mass
-        squares = entry_weight @ (X.data - mean) ** 2 + (mass - entry_weight.sum()) * mean**2
+        data, entry_weight = X.data[entry_weight > 0], entry_weight[entry_weight > 0]
+        exponent = _exponent(data)
+        data = np.ldexp(data, -exponent)
+        mean = entry_weight @ data / mass
+        squares = entry_weight @ (data - mean) ** 2 + (mass - entry_weight.sum()) * mean**2
     else:
         X = X[weight > 0]
         weight = weight[weight > 0]
+        exponent = _exponent(X)
+        X = np.ldexp(X, -exponent)
         shifted = X - X[0, 0]  # all zeros for constant data, whatever the rounding of the mean
         shifted -= weight @ shifted.sum(axis=1) / mass
         squares = weight @ squared_norms(shifted)
     variance = squares / mass
-    return float(1.0 / (d * variance)) if variance > 0 else 1.0
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(1.0 / (d * variance), -2 * exponent)) if variance > 0 else 1.0
+
+
+def _exponent(values: Array) -> int:
+    """Return the exponent of the largest magnitude, 0 where all values are zero."""
+    return int(np.frexp(np.abs(values).max(initial=0.0))[1])

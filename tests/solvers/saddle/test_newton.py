@@ -36,7 +36,7 @@ def test_newton_converges_where_few_eigenvalues_are_above_the_threshold(task):
     result = learn(problem, 1.0, 0.01, relative=True, tol=1e-6)
     assert result.converged and result.n_iter <= 20
     machine = dank.saddle_problem(problem, result.x[0], result.response.eta, 0.01, "dank")
-    assert duality_gap(machine, result.x[0]) <= 1.01e-6 * result.objective
+    assert duality_gap(machine, result.x[0], result.intercept[0]) <= 1.01e-6 * result.objective
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_newton_goes_on_where_curvature_grows_along_the_step(kernel, C, tau, eta
     assert result.converged and result.n_iter <= 30
     assert_rises(problem, result, tau)
     machine = dank.saddle_problem(problem, result.x[0], eta, tau, "dank")
-    assert duality_gap(machine, result.x[0]) <= 1.01e-6 * result.objective
+    assert duality_gap(machine, result.x[0], result.intercept[0]) <= 1.01e-6 * result.objective
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_large_regression_takes_few_rounds(method, most, rows_on_demand):
     assert result.converged and result.n_iter <= most
     assert all(gap > 1e-6 * result.objective for _, gap in result.history[:-1])  # none for polish
     machine = problem.replace(K=result.theta.matrix(problem.K) * problem.K)
-    assert duality_gap(machine, result.x[0]) <= 1.01e-6 * result.objective
+    assert duality_gap(machine, result.x[0], result.intercept[0]) <= 1.01e-6 * result.objective
 
 
 def test_without_a_start_the_machine_of_the_unadapted_kernel_is_the_first():

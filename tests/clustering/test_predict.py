@@ -40,7 +40,7 @@ def overlapping(model, n=150):
     return wide(X, X) if model.affinity == "precomputed" else X
 
 
-@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model).split(" at 0x")[0])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_training_points_have_their_label(model):
     X = overlapping(model)
@@ -51,7 +51,7 @@ def test_training_points_have_their_label(model):
     np.testing.assert_array_equal(model.labels_[40:60], model.labels_[:20])
 
 
-@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model).split(" at 0x")[0])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_new_points_do_not_depend_on_their_company(model):
     """Among them points between the clusters, where rounding would decide."""
@@ -132,7 +132,7 @@ def test_point_without_similarity_goes_to_the_largest_cluster(cls):
     assert model.predict(np.zeros((1, 35)))[0] == model.labels_[10]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model).split(" at 0x")[0])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_pickle_holds_no_matrix(model):
     """At most a few times the data and a few numbers a point and cluster, never n x n."""

@@ -32,7 +32,7 @@ def fitted(model, *arguments):
     return clone(model).set_params(random_state=0).fit(*arguments)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model).split(" at 0x")[0])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:the weights collapsed")
 def test_weights_are_repeated_rows(model, data):

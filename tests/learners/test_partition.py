@@ -2,27 +2,19 @@
 
 import numpy as np
 
-from kernelfit.learners.dank import learn_factor
+from kernelfit.kernels.gram import DenseGram
+from kernelfit.learners.hadamard import Penalty
 from kernelfit.learners.partition import learn_blocks, partition_bound
-from kernelfit.solvers.gram import DenseGram
 from tests.reference import dank
 from tests.reference.examples import example
+from tests.reference.factors import learn
 from tests.reference.svm import duality_gap
 
 
-def blocks_of(problem, blocks, weight=None, **options):
+def blocks_of(problem, blocks, weight=None, *, eta, relative, **options):
     weight = np.ones(problem.n) if weight is None else weight
-    return learn_blocks(
-        DenseGram(problem.K),
-        problem.p,
-        problem.lower,
-        problem.upper,
-        blocks,
-        weight=weight,
-        epsilon=problem.epsilon,
-        tol=1e-9,
-        **options,
-    )
+    gram, penalty = DenseGram(problem.K), Penalty("dank", eta, relative)
+    return learn_blocks(gram, problem.task, blocks, penalty, weight=weight, tol=1e-9, **options)
 
 
 def test_exact_where_the_kernel_vanishes_between_blocks():
@@ -40,17 +32,7 @@ def test_bound_holds_and_gap_is_true():
         problem = problem.replace(lower=problem.lower * weight, upper=problem.upper * weight)
         blocks = (problem.K[0] > np.median(problem.K[0])).astype(int)
         result = blocks_of(problem, blocks, weight, eta=eta, relative=False)
-        best = learn_factor(
-            DenseGram(problem.K),
-            problem.p,
-            problem.lower,
-            problem.upper,
-            weight=weight,
-            eta=eta,
-            relative=False,
-            fit_intercept=False,
-            tol=1e-9,
-        )
+        best = learn(problem, eta, weight=weight)
         bound, between = partition_bound(DenseGram(problem.K), problem.bound, weight, blocks, eta)
         lost = best.objective - result.objective
         assert -1e-9 <= lost <= min(bound, result.gap)
@@ -58,8 +40,8 @@ def test_bound_holds_and_gap_is_true():
         assert np.isclose(between, off.sum())
     unweighted = example("svc", fit_intercept=False, n=40)
     result = blocks_of(unweighted, blocks, eta=3.0, relative=False)
-    machine = dank.saddle_problem(unweighted, result.x, 3.0, 0.0, "dank")
-    assert np.isclose(result.gap, duality_gap(machine, result.x), rtol=1e-9)
+    machine = dank.saddle_problem(unweighted, result.x[0], 3.0, 0.0, "dank")
+    assert np.isclose(result.gap, duality_gap(machine, result.x[0]), rtol=1e-9)
 
 
 def test_block_of_one_class():
@@ -67,4 +49,5 @@ def test_block_of_one_class():
     blocks = (problem.p > 0).astype(int)
     result = blocks_of(problem, blocks, eta=1.0, relative=True, n_jobs=2)
     assert not result.converged and result.gap > 1e-9 * result.objective
-    assert np.all(result.x * problem.p >= 0)
+    assert result.status == "proved" and result.ending == "max_iter"
+    assert np.all(result.x[0] * problem.p >= 0)

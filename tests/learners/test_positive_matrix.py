@@ -6,17 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-import kernelfit.learners.positive_matrix as learner
-from kernelfit.families.features import FeatureBasis, Monomials
-from kernelfit.families.positive_matrix import (
-    PositiveMatrixFamily,
-    UnitScaling,
-    mean_one_scale,
-)
-from kernelfit.families.tessellated import TessellatedBasis
-from kernelfit.families.volume_gram import VolumeGram
-from kernelfit.learners.positive_matrix import SOLVERS, KernelMachines, learn_kernel
-from kernelfit.solvers.svm_dual import solve_svm_dual
+from kernelfit.families.psd import family as family_module
+from kernelfit.families.psd.family import PositiveMatrixFamily, UnitScaling, mean_one_scale
+from kernelfit.families.psd.features import FeatureBasis, Monomials
+from kernelfit.families.psd.tessellated import TessellatedBasis
+from kernelfit.families.psd.volume_gram import VolumeGram
+from kernelfit.learners.positive_matrix import SOLVERS
+from kernelfit.solvers.dual.solve import solve_dual
+from kernelfit.solvers.saddle.problem import SaddleProblem, solve_saddle
+from kernelfit.tasks.task import Task
 from tests.reference.kernel_learning import bounds, sdp_value
 from tests.reference.tessellated import closed_table, product_table
 
@@ -46,22 +44,19 @@ def terms(y, task, C):
     return y, np.full(len(y), -C), np.full(len(y), C), 0.1
 
 
-def machines(basis, X, problem, scale=1.0, cache_bytes=1e9):
-    p, lower, upper, epsilon = problem
-    return KernelMachines(
-        PositiveMatrixFamily(basis, X, scale),
-        np.atleast_2d(p),
-        np.atleast_2d(lower),
-        np.atleast_2d(upper),
-        epsilon=epsilon,
-        fit_intercept=True,
-        cache_bytes=cache_bytes,
-    )
+def machines(basis, X, *problems, scale=1.0, cache_bytes=1e9):
+    """Return the saddle problem of tasks that share a kernel."""
+    family = PositiveMatrixFamily(basis, X, scale, cache_bytes=cache_bytes)
+    return SaddleProblem(family, tuple(Task(*problem) for problem in problems))
+
+
+def learn_kernel(machines, *, solver, **options):
+    return solve_saddle(machines, SOLVERS[solver], **options)
 
 
 def assert_certificate(G, problem, result):
     """Recompute both bounds from the basis products alone."""
-    P = result.factor @ result.factor.T
+    P = result.theta @ result.theta.T
     assert_allclose(np.trace(P), len(P), rtol=1e-12)
     low, high = bounds(G, *problem, result.x[0], P, result.witness[0])
     assert_allclose(low, result.objective, rtol=1e-8)
@@ -108,7 +103,7 @@ def test_an_optimal_matrix_of_rank_two():
         assert result.converged
         assert_certificate(G, problem, result)
         assert_allclose(result.objective, optimum, rtol=1e-5)
-        learned = result.factor @ result.factor.T
+        learned = result.theta @ result.theta.T
         assert np.linalg.matrix_rank(learned, tol=1e-3) == 2
         assert_allclose(learned, P, rtol=0, atol=0.02 * len(P))
 
@@ -116,15 +111,14 @@ def test_an_optimal_matrix_of_rank_two():
 def test_shared_kernel_minimises_the_sum_of_the_tasks():
     X, G = data("x")
     single = [terms(targets(X, "svc"), "svc", 1.0), terms(np.sign(X[:, 0] - 0.7), "svc", 1.0)]
-    shared = (*(np.stack(parts) for parts in list(zip(*single, strict=True))[:3]), 0.0)
     basis = TessellatedBasis(2, 1, 0.5, "x")
     results = [
-        learn_kernel(machines(basis, X, shared), solver=solver, tol=1e-4, max_iter=2000)
+        learn_kernel(machines(basis, X, *single), solver=solver, tol=1e-4, max_iter=2000)
         for solver in ALL_SOLVERS
     ]
     for result in results:
         assert result.converged
-        P = result.factor @ result.factor.T
+        P = result.theta @ result.theta.T
         upper = sum(
             bounds(G, *problem, b, P, b)[1] for problem, b in zip(single, result.x, strict=True)
         )
@@ -147,7 +141,7 @@ def test_rows_on_demand_give_the_same_kernel():
     )
     assert rows.converged
     assert_allclose(rows.objective, dense.objective, rtol=1e-6)
-    assert_allclose(rows.factor @ rows.factor.T, dense.factor @ dense.factor.T, atol=1e-2)
+    assert_allclose(rows.theta @ rows.theta.T, dense.theta @ dense.theta.T, atol=1e-2)
 
 
 def test_few_support_vectors_need_few_rows(monkeypatch):
@@ -155,10 +149,10 @@ def test_few_support_vectors_need_few_rows(monkeypatch):
     X = rng.uniform(size=(500, 2))
     problem = terms(np.where(X[:, 0] + 0.3 * X[:, 1] > 0.6, 1.0, -1.0), "svc", 10.0)
     basis = TessellatedBasis(2, 1, 0.5, "x")
-    monkeypatch.setattr(learner, "_MIN_ROWS", 1000)
+    monkeypatch.setattr(family_module, "_MIN_ROWS", 1000)
     dense = learn_kernel(machines(basis, X, problem), solver="auto", tol=1e-7, max_iter=50)
     assert 0 < 8 * np.count_nonzero(dense.x) < 500
-    monkeypatch.setattr(learner, "_MIN_ROWS", 100)
+    monkeypatch.setattr(family_module, "_MIN_ROWS", 100)
     computed = []
     rows = VolumeGram.rows
     monkeypatch.setattr(
@@ -176,8 +170,8 @@ def test_one_task_of_a_feature_map_is_a_machine_with_the_plain_kernel():
     basis = FeatureBasis(2, Monomials(2))
     result = learn_kernel(machines(basis, X, problem), solver="auto", tol=1e-8, max_iter=20)
     Z = Monomials(2).features(X)
-    plain = solve_svm_dual(basis.size * Z @ Z.T, *problem[:3], tol=1e-9)
-    assert result.converged and result.factor.shape[1] == 1
+    plain = solve_dual(basis.size * Z @ Z.T, Task(*problem), tol=1e-9)
+    assert result.converged and result.theta.shape[1] == 1
     assert_allclose(result.objective, plain.objective, rtol=1e-7)
 
 
@@ -188,7 +182,7 @@ def test_many_directions_are_collected_as_needed():
     basis = TessellatedBasis(45, 1, 2.0, "x")
     assert basis.size > 64
     scale = mean_one_scale(basis, X, np.ones(80))
-    pair = machines(basis, X, terms(y, "svc", 1.0), scale)
+    pair = machines(basis, X, terms(y, "svc", 1.0), scale=scale)
     result = learn_kernel(pair, solver="auto", tol=1e-6, max_iter=100)
     other = learn_kernel(pair, solver="hybrid", tol=1e-4, max_iter=2000)
     assert result.converged and other.converged
@@ -200,7 +194,7 @@ def test_warm_start_from_the_solution_is_immediate():
     pair = machines(TessellatedBasis(2, 1, 0.5, "x"), X, terms(targets(X, "svc"), "svc", 1.0))
     first = learn_kernel(pair, solver="auto", tol=1e-6, max_iter=100)
     for solver in ALL_SOLVERS:
-        start = (first.x, first.factor)
+        start = (first.x, first.theta)
         again = learn_kernel(pair, solver=solver, tol=2e-6, max_iter=100, start=start)
         assert again.converged and again.n_iter <= 2
 
@@ -214,7 +208,7 @@ def test_iterations_are_bounded_and_honest(solver):
         machines(TessellatedBasis(2, 1, 0.5, "x"), X, problem),
         solver=solver, tol=1e-12, max_iter=2, callback=lambda *state: seen.append(state),
     )  # fmt: skip
-    assert not result.converged and result.n_iter <= 3
+    assert not result.converged and result.n_iter == 2 and result.ending == "max_iter"
     assert_certificate(G, problem, result)
     assert [state[1:] for state in seen] == list(result.history)
 
@@ -242,14 +236,15 @@ def test_benchmark_sets(benchmark_data, name, C, solver):
     basis = TessellatedBasis(X.shape[1], 1, 0.5, "x")
     scale = mean_one_scale(basis, X, np.ones(len(y)))
     problem = terms(y, task, C)
-    pair = machines(basis, X, problem, scale)
+    pair = machines(basis, X, problem, scale=scale)
     tol = 1e-6 if solver in ("fully_corrective", "hybrid") else 1e-3
     tol = 2e-2 if (solver, C) == ("frank_wolfe", 100.0) else tol  # sublinear, and steep at first
     result = learn_kernel(pair, solver=solver, tol=tol, max_iter=2000)
     assert result.converged
-    family = PositiveMatrixFamily(basis, X, scale)  # without the volumes that training keeps
-    K = family.gram(result.factor)
-    D = family.response_matrix(result.witness[0])
+    # Without the volumes that training keeps.
+    family = PositiveMatrixFamily(basis, X, scale, cache_bytes=12.0 * len(X) ** 2)
+    K = family.gram(result.theta).whole
+    D = family.respond(result.witness).D.entries
     p, lower, upper, epsilon = problem
     w, f = result.witness[0], K @ result.x[0]
     low = p @ w - epsilon * abs(w).sum() - 0.5 * basis.size * np.linalg.eigvalsh(D)[-1]

@@ -352,13 +352,13 @@ def main(arguments=None):
     commits = [commit_of(reference) for reference in (options.base, options.head)]
     for number in INTERRUPTIONS:  # also where the shell had it ignored
         signal.signal(number, signal.default_int_handler)
-    timings, complete = compare(options.base, options.head, names, options.repeats)
-    rows = rows_of(timings)
     settings = {
         "old": commits[0], "new": commits[1], "repeats": options.repeats, "threads": 1,
         "data": "files" if data_folder() else "synthetic",
     }  # fmt: skip
     record = records.start("compare", **settings)
+    timings, complete = compare(options.base, options.head, names, options.repeats)
+    rows = rows_of(timings)
     record.rows = [
         {**row, "cpu": timings[row["case"]].cpu, "wall": timings[row["case"]].wall} for row in rows
     ]

@@ -117,7 +117,7 @@ class StandardKernelMachine(KernelMachine):
         elif gamma == "auto":
             gamma = 1.0 / X.shape[1]
         if gamma is not None:
-            if not 0.0 < gamma < np.inf:
+            if not np.finfo(np.float64).tiny <= gamma < np.inf:  # beyond, distances overflow
                 raise ValueError(
                     f"expected features of moderate scale, got gamma={gamma} from their variance"
                 )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 _MAX_STEPS = 50  # of Newton's method
-_SETTLED = 1e-10  # relative fall of the loss below which it has settled
+_SETTLED = 1e-10  # relative length of a step below which it has settled
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def fit_calibration(scores: FloatArray, labels: NDArray[Any], weight: FloatArray
             if new <= value or length < 1e-10:
                 break
             length *= 0.5
-        settled = value - new <= _SETTLED * abs(value)
+        settled = np.abs(length * step).max() <= _SETTLED * (1.0 + np.abs(x).max())
         if new <= value:
             x, value = trial, new
         if settled:
@@ -125,6 +125,29 @@ def _loss(
     offsets = (np.diag(weighted.sum(axis=0)) - p.T @ weighted)[1:, 1:]
     hessian = np.block([[np.array([[square]]), mixed[None]], [mixed[:, None], offsets]])
     return value, gradient, hessian
+
+
+def with_largest(p: FloatArray, chosen: NDArray[Any]) -> FloatArray:
+    """Return probabilities whose largest is that of the chosen class.
+
+    Where the machine decides for a class that is not quite the most probable, both get their mean.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n, n_classes)
+    chosen : ndarray of int of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+    """
+    p = p.copy()
+    top = p.argmax(axis=1)
+    rows = np.flatnonzero(top != chosen)
+    mean = 0.5 * (p[rows, top[rows]] + p[rows, chosen[rows]])
+    p[rows, top[rows]] = mean * (1.0 - 1e-12)
+    p[rows, chosen[rows]] = mean * (1.0 + 1e-12)
+    return p
 
 
 def _both(scores: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring
 
-from kernelfit.selection.calibration import fit_calibration
+from kernelfit.selection.calibration import fit_calibration, with_largest
 
 UNCALIBRATED = (
     "expected a fold with all classes in its training part, to calibrate probabilities on its test "
@@ -116,7 +116,8 @@ class ReplayClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X):
         """Return the probabilities that fit the other folds."""
-        return self._calibrate()(self._machine._class_scores(self._values))
+        p = self._calibrate()(self._machine._class_scores(self._values))
+        return with_largest(p, self._machine._choose(self._values))
 
 
 class ReplayRegressor(RegressorMixin, BaseEstimator):

@@ -13,6 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from kernelfit.selection.calibration import with_largest
 from kernelfit.selection.folds import Geometry, Grid, fold_values
 from kernelfit.selection.scoring import UNCALIBRATED, FoldScorer
 from kernelfit.selection.table import difference, tabulate
@@ -255,8 +256,8 @@ class KernelSearch(BaseEstimator):
         """Return the probabilities of the classes.
 
         They are a logistic function of the decision values, with one scale and one offset a class,
-        fitted to the decision values of the folds' test parts. The most probable class need not be
-        the predicted one where both are close.
+        fitted to the decision values of the folds' test parts. The predicted class is the most
+        probable one: where the logistic function says otherwise, both get their mean.
 
         Parameters
         ----------
@@ -271,7 +272,9 @@ class KernelSearch(BaseEstimator):
         values = self._mean_values(X)
         if self._calibration is None:
             raise ValueError(UNCALIBRATED)
-        return self._calibration(self.best_estimator_._class_scores(values))
+        machine = self.best_estimator_
+        p = self._calibration(machine._class_scores(values))
+        return with_largest(p, machine._choose(values))
 
     def _mean_values(self, X):
         check_is_fitted(self)

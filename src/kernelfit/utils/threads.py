@@ -9,9 +9,8 @@ import scipy.linalg  # noqa: F401  # so that the LAPACK which numba calls is amo
 import threadpoolctl
 
 _MAX_SINGLE_THREAD = 2000
-_controller = cache(
-    threadpoolctl.ThreadpoolController
-)  # looking for the libraries takes a millisecond
+# Looking for the libraries takes a millisecond.
+_controller = cache(threadpoolctl.ThreadpoolController)
 
 
 class _OneBlasThread:

@@ -171,8 +171,8 @@ def _grow(V: Array, centre: Array, D: SymmetricMatrix, allowed: float) -> tuple[
 def _beyond(V: Array, new: Array) -> Array:
     """Return an orthonormal basis of what the new directions add to the span of V."""
     V = np.linalg.qr(V)[0]
-    Q, R = np.linalg.qr(new - V @ (V.T @ new))
-    Q = Q[:, np.abs(np.diag(R)) > 1e-6]
+    Q, sizes, _ = np.linalg.svd(new - V @ (V.T @ new), full_matrices=False)
+    Q = Q[:, sizes > 1e-6]
     return np.asarray(np.linalg.qr(Q - V @ (V.T @ Q))[0])
 
 

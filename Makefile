@@ -1,11 +1,11 @@
-# demo, test, lint, bench: each makes the virtual environment it needs, so each works alone
-# in a fresh clone with Python 3.11 or later and pip.
+# demo, test, lint, matrix, fuzz, bench: each makes the virtual environment it needs, so each works
+# alone in a fresh clone with Python 3.11 or later and pip.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint matrix fuzz bench clean
 
 # On one thread, like its rivals in scikit-learn.
 demo: export OPENBLAS_NUM_THREADS = 1
@@ -23,6 +23,19 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The tests with other arithmetic, other dependencies, other Pythons and without numba; one setting
+# alone by `make matrix ONLY=oldest`. tests/matrix.py names them all.
+matrix: $(VENV)/.test
+	$(BIN)/python -m tests.matrix $(ONLY)
+
+# Random fits: `make fuzz SEED=10000 COUNT=500`.
+SEED ?= 0
+COUNT ?= 10000
+fuzz: export OPENBLAS_NUM_THREADS = 1
+fuzz: export OMP_NUM_THREADS = 1
+fuzz: $(VENV)/.test
+	$(BIN)/python -m tests.fuzz --seed $(SEED) --count $(COUNT)
 
 # Speed first, then the accuracy tables, which go on where they were interrupted.
 bench: $(VENV)/.bench

@@ -8,7 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 if WORKER is not None:
-    os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / WORKER)
+    base = os.environ.get("NUMBA_CACHE_DIR") or ROOT / ".cache" / "numba"
+    os.environ["NUMBA_CACHE_DIR"] = str(Path(base) / WORKER)
 
 import hypothesis  # noqa: E402
 import numpy as np  # noqa: E402
@@ -17,6 +18,10 @@ import pytest  # noqa: E402
 # Compilation makes the first example slow, hence no deadline.
 hypothesis.settings.register_profile("dev", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+# For settings in which examples take long, as without numba.
+hypothesis.settings.register_profile(
+    "brief", deadline=None, derandomize=True, max_examples=5, stateful_step_count=5
+)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 

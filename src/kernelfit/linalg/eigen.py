@@ -173,12 +173,16 @@ def smallest_ritz(
         if beta <= 1e-12 or (tol > 0 and _pair_residual(diagonal, off) <= tol):
             break
         previous, q = q, w / beta
+    if len(diagonal) == 1:  # which older versions of scipy refuse, here and below
+        return diagonal[0], off[-1]
     ritz = eigvalsh_tridiagonal(np.array(diagonal), np.array(off[:-1]))
     return float(ritz[0]), off[-1]
 
 
 def _pair_residual(diagonal: list[float], off: list[float]) -> float:
     """Return the residual norm of the smallest Ritz pair of a Lanczos process."""
+    if len(diagonal) == 1:
+        return off[-1]
     _, vectors = eigh_tridiagonal(diagonal, off[:-1], select="i", select_range=(0, 0))
     return off[-1] * abs(float(vectors[-1, 0]))
 

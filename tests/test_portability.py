@@ -41,7 +41,9 @@ def elsewhere(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("outcome", "status"), [("True", 0), ("False", 1)])
 def test_settings_end_with_the_status_of_their_tests(outcome, status, elsewhere, capsys):
-    script = f"import os\ndef test_it(): assert {outcome} and os.environ['OMP_NUM_THREADS'] == '2'\n"
+    script = (
+        f"import os\ndef test_it(): assert {outcome} and os.environ['OMP_NUM_THREADS'] == '2'\n"
+    )
     (elsewhere / "test_it.py").write_text(script)
     assert matrix.main(["threads"]) == status
     said = capsys.readouterr().out

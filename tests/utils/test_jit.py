@@ -59,7 +59,7 @@ def test_fit_works_where_no_cache_can_be_written(tmp_path, home):
     blocked.write_text("")  # a folder below a file cannot be made, by nobody
     changes = {"HOME": home, "XDG_CACHE_HOME": home, "TMPDIR": str(blocked)}
     found = run(FIT, blocked / "cache", **changes)
-    assert "pair_steps" in found.stdout
+    assert float(found.stdout.split()[0]) > 0.9
     assert "Traceback" not in found.stderr
 
 

@@ -36,9 +36,9 @@ class AdaptiveSearch(StandardKernelSearch):
             )
         return multiples
 
-    def _search_machine(self, **params):
-        machine = super()._search_machine(**params)
-        machine._etas = self._multiples()
+    def _fold_machine(self, grid, exact, **params):
+        machine = super()._fold_machine(grid, exact, **params)
+        machine._etas = [parse_eta(eta)[0] for eta in grid.etas]
         return machine
 
     def _ranked(self, table):

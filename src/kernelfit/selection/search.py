@@ -1,5 +1,6 @@
 """What all cross-validated estimators share: folds, choice, final training, probabilities."""
 
+import functools
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
@@ -122,29 +123,44 @@ class KernelSearch(BaseEstimator):
         self.n_iter_ = machines[0].n_iter_
         if is_classifier(self):
             self.classes_ = machines[0].classes_
-            self._calibration = scorer.calibrate(folds, chosen, self.classes_)
+            # Once more, as exact as the machines: probabilities are not to hang on `search_tol`.
+            found = [
+                self._run(self._single(table["params"][index]), data, geometry, splits, exact=True)
+                for index in chosen
+            ]
+            exact = functools.reduce(_joined, found)
+            places = list(range(len(chosen)))
+            self._calibration = scorer.calibrate(exact, places, self.classes_)
 
-    def _run(self, grid, data, geometry, splits):
+    def _single(self, params):
+        """Return the grid of one candidate."""
+        params = dict(params)
+        C, epsilon, eta = (params.pop(name, None) for name in ("C", "epsilon", "eta"))
+        return Grid([params], [epsilon], [C], [eta])
+
+    def _run(self, grid, data, geometry, splits, exact=False):
         """Return the out-of-fold values of all candidates, one `FoldValues` a fold."""
         jobs = (
-            delayed(self._fold)(number + 1, len(splits), grid, data, geometry, *split)
+            delayed(self._fold)(number + 1, len(splits), grid, data, geometry, exact, *split)
             for number, split in enumerate(splits)
         )
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
 
-    def _fold(self, number, n_splits, grid, data, geometry, train, test):
-        fold = fold_values(self._search_machine, grid, data, geometry, train, test)
-        if self.verbose:
+    def _fold(self, number, n_splits, grid, data, geometry, exact, train, test):
+        make = functools.partial(self._fold_machine, grid, exact)
+        fold = fold_values(make, grid, data, geometry, train, test)
+        if self.verbose and not exact:
             show_progress().info(
                 "fold %d/%d: %d candidates in %.2f s",
                 number, n_splits, len(fold.values), (fold.fit_time + fold.score_time).sum(),
             )  # fmt: skip
         return fold
 
-    def _search_machine(self, **params):
-        """Return a machine for the folds: as exact as the search needs, and not polished."""
-        machine = self._machine(tol=self.search_tol, verbose=0, **params)
-        machine._polish = False
+    def _fold_machine(self, grid, exact, **params):
+        """Return a machine for the folds: exact, or as exact as the search needs."""
+        machine = self._machine(**{**params, "verbose": 0})
+        if not exact:
+            machine.tol, machine._polish = self.search_tol, False
         return machine
 
     def _train(self, params, data, geometry):

@@ -9,6 +9,8 @@ from scipy.stats import rankdata
 
 Array = NDArray[Any]
 
+_DIGITS = 5  # of mean scores that count: the machines of the folds are exact to about as many
+
 
 def tabulate(
     params: Sequence[dict[str, Any]], scores: Array, fit_time: Array, score_time: Array
@@ -23,7 +25,7 @@ def tabulate(
     Returns
     -------
     dict
-        Means that are not finite rank last; such as differ by rounding only rank alike.
+        Means that are not finite rank last; such as agree in five digits rank alike.
     """
     results: dict[str, Any] = {}
     for name, times in (("fit_time", fit_time), ("score_time", score_time)):
@@ -39,7 +41,7 @@ def tabulate(
     mean = scores.mean(axis=1)
     finite = np.isfinite(mean)
     scale = abs(mean[finite].max()) if finite.any() else 1.0
-    comparable = np.where(finite, (mean / (scale or 1.0)).round(12), -np.inf)
+    comparable = np.where(finite, (mean / (scale or 1.0)).round(_DIGITS), -np.inf)
     results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=1)
     results["rank_test_score"] = rankdata(-comparable, method="min").astype(np.int32)
     return results

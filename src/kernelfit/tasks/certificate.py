@@ -153,6 +153,15 @@ def ridged_intercept(g: FloatArray, task: Any) -> float:
 
     The sum of `best_dual` falls with the intercept and is piecewise linear: its root is found by
     Newton steps inside a bracket that shrinks.
+
+    Parameters
+    ----------
+    g : ndarray of shape (n,)
+    task : Task
+
+    Returns
+    -------
+    intercept : float
     """
 
     def surplus(b: float) -> tuple[float, float]:

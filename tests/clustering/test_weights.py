@@ -79,6 +79,19 @@ def test_weights_of_given_affinities(cls, form, data):
         )
 
 
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:the weights collapsed")
+def test_points_of_weight_zero_are_labelled_like_new_ones(model, data):
+    """Or like the equal point that counts."""
+    X, _ = data
+    X = np.vstack((X, X))
+    weight = np.r_[np.ones(40), np.zeros(20), np.zeros(20), np.ones(20), np.zeros(20)]
+    model = fitted(model, X, None, weight)
+    np.testing.assert_array_equal(model.labels_, model.predict(X))
+    np.testing.assert_array_equal(model.labels_[:60], model.labels_[60:])
+
+
 @pytest.mark.parametrize("model", [CDSKClustering(3), CDSClustering(3), KernelKMeans(3)], ids=str)
 def test_common_factor_of_the_weights_does_not_matter(model, data):
     X, weight = data

@@ -159,7 +159,10 @@ class BaseClustering(ClusterMixin, BaseEstimator):
 
     def _publish(self, X):
         """Set the attributes that have a row for every row of the data."""
-        self.labels_ = self._everywhere(self._labels, X, self._assign)
+        self.labels_ = self._labels[self._rows.place]
+        absent = np.flatnonzero(self._rows.place < 0)
+        if absent.size:
+            self.labels_[absent] = self._predict(X[absent])
 
     def predict(self, X):
         """Assign points to the clusters.
@@ -211,15 +214,6 @@ class BaseClustering(ClusterMixin, BaseEstimator):
             K[absent] = 0.0
             K[:, absent] = 0.0
         return K
-
-    def _everywhere(self, values, X, assign):
-        """Return values of the distinct points for all rows; `assign` gives those left out."""
-        place = self._rows.place
-        out = values[place]
-        absent = np.flatnonzero(place < 0)
-        if absent.size:
-            out[absent] = self._by_chunks(X[absent], assign)
-        return out
 
     def _check_data(self, X, affinity, reset):
         precomputed = isinstance(affinity, PrecomputedAffinity)

@@ -120,9 +120,10 @@ class CDSKClustering(BaseCDS):
         itself.
     assign_new : {"embedding", "similarity"}, default="embedding"
         How `predict` assigns points. "embedding" gives training points their own label and new
-        points that of the nearest centre in the embedding. "similarity" gives every point the
-        cluster with the largest sum of weighted affinities, the classifier of [1]_, which favours
-        large clusters where the affinity is wide.
+        points that of the nearest centre in the embedding, which is close to what a fit on all
+        points would give them. "similarity" gives every point the cluster with the largest sum of
+        weighted affinities, the classifier of [1]_, which favours large clusters where the affinity
+        is wide.
     n_init : int, default=10
         Number of starts of k-means, each of which proposes a partition.
     random_state : int, RandomState instance or None, default=None

@@ -11,7 +11,7 @@ from kernelfit.utils.jit import jit
 _NO_LINK = 1e-12  # of the largest similarity of both points: no eigensolver would see it
 _NEARLY_ALL = 0.99  # of the squared distances
 _FEW = 0.1  # of the features
-_CHUNK_BYTES = 2**25
+_CHUNK_BYTES = 2**19  # of features looked at at a time: they stay in the cache
 
 
 def n_pieces(K: Array | sparse.csr_array) -> int:
@@ -130,12 +130,13 @@ def diagnose(
     """
     n = K.shape[0]
     sizes = np.ones(n, dtype=np.intp) if sizes is None else sizes
-    own = float(np.abs(K.diagonal()) @ sizes)
+    mass = sizes.astype(np.float64)
+    own = float(np.abs(K.diagonal()) @ mass)
     if sparse.issparse(K):
-        sums = abs(K) @ sizes
+        sums = abs(K) @ mass
     else:  # row by row: the absolute values of all of K would take as much memory again
-        sums = np.array([abs(row) @ sizes for row in K])
-    total = float(sizes @ sums)
+        sums = np.array([abs(row) @ mass for row in K])
+    total = float(mass @ sums)
     advice = f"; {advice}" if advice else ""
     if n > 1 and total - own <= 1e-6 * own:
         return (

@@ -55,8 +55,12 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
 
     def _publish(self, X):
         super()._publish(X)
-        self.weights_ = np.where(self._rows.place >= 0, self._weights[self._rows.place], 0.0)
-        self.embedding_ = self._everywhere(self._embedding, X, self._extend)
+        place = self._rows.place
+        self.weights_ = np.where(place >= 0, self._weights[place], 0.0)
+        self.embedding_ = self._embedding[place]
+        absent = np.flatnonzero(place < 0)
+        if absent.size:
+            self.embedding_[absent] = self._by_chunks(X[absent], self._extend)
 
     def _cluster(self, K, n_clusters, seed, multiply):
         counts = self._rows.counts

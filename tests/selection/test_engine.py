@@ -295,7 +295,7 @@ def test_a_family_is_made_once_a_fold_and_kernel(monkeypatch, search):
     scalings = count(monkeypatch, positive_matrix_module, "mean_one_scale")
     volumes = count(monkeypatch, TessellatedBasis, "volumes")
     clone(search).fit(X, y)
-    # Of 3 costs and 3 classes each; of the chosen one, for the probabilities; of the final training.
+    # Of 3 costs and 3 classes each; of the chosen one, for probabilities; of the final training.
     expected = 4 * 2 + 4 + 1
     assert len(families) == len(scalings) == expected
     assert len(volumes) == (expected if isinstance(search, TKLClassifierCV) else 0)

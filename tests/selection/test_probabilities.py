@@ -177,9 +177,7 @@ def test_probabilities_of_a_fold_come_from_the_others():
     for k, (train, test) in enumerate(folds):
         (scale, offset), _ = reference(values[train, None], y[train], np.ones(len(train)))
         p = expit(scale * values[test] + offset)
-        p = np.where(
-            (p > 0.5) == (values[test] > 0.0), p, 0.5
-        )  # the predicted class is the largest
+        p = np.where((p > 0.5) == (values[test] > 0.0), p, 0.5)  # that of the predicted
         expected = -log_loss(y[test], p)
         assert_allclose(search.cv_results_[f"split{k}_test_score"], expected, atol=1e-5)
 

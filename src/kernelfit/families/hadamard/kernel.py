@@ -187,7 +187,7 @@ class HadamardKernel:
     def _shares(self, X: Any) -> Any:
         """Return every point's shares of the support and, last, of all others.
 
-        A point that equals training points has theirs, in equal parts.
+        A point that equals training points has theirs, in proportion to their weights.
         """
         n = self.points.shape[0]
         if self.rule == "smooth":
@@ -201,7 +201,8 @@ class HadamardKernel:
         counts = np.array([len(mine) for mine in known], dtype=np.intp)
         rows = np.repeat(np.arange(len(known)), counts)
         columns = np.array([i for mine in known for i in mine], dtype=np.intp)
-        own = sparse.csr_array((1.0 / counts[rows], (rows, columns)), shape=(len(known), n))
+        parts = self.weight[columns] / np.bincount(rows, self.weight[columns])[rows]
+        own = sparse.csr_array((parts, (rows, columns)), shape=(len(known), n))
         shares = sparse.diags_array((counts == 0).astype(np.float64)) @ shares + own
         return shares @ self._indicators(np.arange(n))
 

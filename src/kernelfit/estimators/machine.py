@@ -86,6 +86,9 @@ class KernelMachine(BaseEstimator):
         rows = np.flatnonzero(weight)
         return rows, weight[rows]
 
+    def _check_matrix(self, X):
+        """Complain of a given kernel matrix that is none."""
+
     def _take_rows(self, X, rows):
         """Return some of the training rows."""
         return X if np.array_equal(rows, np.arange(X.shape[0])) else X[rows]
@@ -106,7 +109,9 @@ class KernelMachine(BaseEstimator):
         plan : Plan
         rows : ndarray of int
         """
+        whole = X
         X, targets, weight, unit_cost, rows = self._prepare(X, y, weight)
+        self._check_matrix(whole)  # after the complaints of targets and weights
         learner = self._learner(X, targets, weight, unit_cost, matrix)
         return self._make_plan(learner, targets, unit_cost), rows
 

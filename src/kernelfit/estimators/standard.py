@@ -74,7 +74,6 @@ class StandardKernelMachine(KernelMachine):
                 message = f"expected a square precomputed kernel matrix, got shape {X.shape}"
                 raise ValueError(message)
             X = c_ordered(X)
-            check_kernel_matrix(X, "the precomputed kernel matrix")
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
@@ -97,6 +96,10 @@ class StandardKernelMachine(KernelMachine):
                 "every training row, shape (n_test, n_train)"
             )
         return X
+
+    def _check_matrix(self, X):
+        if self._precomputed:
+            check_kernel_matrix(X, "the precomputed kernel matrix")
 
     def _take_rows(self, X, rows):
         if self._precomputed and not np.array_equal(rows, np.arange(X.shape[0])):

@@ -95,6 +95,7 @@ class StandardKernelSearch(KernelSearch):
             check_kernel_matrix(matrix, "the matrix returned by the kernel")
             return Geometry(matrix)
         if self.kernel == "precomputed":
+            check_kernel_matrix(X, "the precomputed kernel matrix")
             return Geometry(X)
         if 2 * 8 * X.shape[0] ** 2 > self.cache_size * 2**20:
             return Geometry()

@@ -47,10 +47,10 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     max_samples : int, default=600
         How many distinct points to learn from; a random choice where there are more. Time grows
         with the third power.
-    prior : float, default=3.0
-        How far the logarithm of a width may well go from the common start: the standard deviation
-        of its normal prior in "loo".
-    tol : float, default=1e-5
+    prior : float, default=0.3
+        How far from the common start the logarithms of most widths may well go in "loo": the scale
+        of their Cauchy prior, which lets a few go anywhere.
+    tol : float, default=1e-4
         The steps of "loo" end when one lowers the logarithm of the error by less.
     max_iter : int, default=None
         The most steps of "loo", 50 when None, or rounds of "agop", 5 when None. A limit reached is
@@ -120,8 +120,8 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         diagonal=True,
         task="auto",
         max_samples=600,
-        prior=3.0,
-        tol=1e-5,
+        prior=0.3,
+        tol=1e-4,
         max_iter=None,
         random_state=None,
         verbose=0,
@@ -181,8 +181,10 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Return the columns of numbers to predict."""
         task = self.task
         if task == "auto":
-            numbers = type_of_target(y, input_name="y").startswith("continuous")
-            task = "regression" if numbers else "classification"
+            kind = type_of_target(y, input_name="y")
+            if kind == "unknown":
+                raise ValueError("Unknown label type: expected labels or numbers as targets")
+            task = "regression" if kind.startswith("continuous") else "classification"
         columns = y.reshape(len(y), -1).T
         if task == "regression":
             return np.column_stack([check_targets(column) for column in columns])
@@ -190,7 +192,7 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         for column in columns:
             labels = np.unique(column)
             # Two classes need one column.
-            labels = labels[1:] if len(labels) <= 2 else labels
+            labels = labels[-1:] if len(labels) <= 2 else labels
             blocks.append(column[:, None] == labels)
         return np.hstack(blocks).astype(np.float64)
 
@@ -206,9 +208,8 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 points, kernel=self.kernel, diagonal=self.diagonal, **options
             )
         factor = found.factor
-        varies = points.varies
         # A vector stands for a diagonal matrix, which would be large for many features.
-        self._factor = factor * varies / np.where(varies, points.spread, 1.0)
+        self._factor = points.in_units_of_the_data(factor)
         importance = np.sum(np.atleast_2d(factor) ** 2, axis=0)
         self.feature_importances_ = importance / max(importance.sum(), np.finfo(np.float64).tiny)
         self.error_ = found.error

@@ -103,7 +103,7 @@ class LeaveOneOut:
     >>> X = np.array([[-1.0], [0.0], [1.0]])
     >>> error = LeaveOneOut(X, X, np.ones(3), gaussian)(np.array([0.1]), 0.1)
     >>> round(error.value, 4)
-    1.2436
+    1.2546
     """
 
     def __init__(self, X: Array, Y: Array, weight: Array, profile: Profile) -> None:

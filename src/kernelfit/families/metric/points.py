@@ -43,6 +43,10 @@ class Points:
         """Which features are not constant."""
         return self.spread > 0.0
 
+    def in_units_of_the_data(self, factor: Array) -> Array:
+        """Return the map of the data from one of standardised features, its diagonal or whole."""
+        return np.asarray(factor * self.varies / np.where(self.varies, self.spread, 1.0))
+
     def first(self, size: int) -> "Points":
         """Return the first points, in random order if a subsample was drawn."""
         weight = self.weight[:size]

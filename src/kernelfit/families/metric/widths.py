@@ -1,15 +1,16 @@
 r"""Widths of the features by the leave-one-out error of kernel ridge regression.
 
-Over :math:`t = (\log w, \log r)` L-BFGS minimises
+Over :math:`(\log w, \log r)` L-BFGS minimises
 
 .. math::
 
-    \log L(w, r) + \frac{1}{n \tau^2} \|\log w - \log w_0\|^2,
+    \log L(w, r) + \frac2n \sum_j \log\Big(1 + \frac{\log^2(w_j / w_0)}{\tau^2}\Big),
 
 where L is the leave-one-out error (`kernelfit.families.metric.leave_one_out`). For normal errors
-n/2 times this is the negative log likelihood of the left-out targets and a normal prior on the
-logarithms of the widths with deviation tau: the pull to the start weakens as points are added. The
-problem is not convex. It starts from the best of a few equal widths.
+n/2 times this is the negative log likelihood of the left-out targets and of a Cauchy prior on the
+logarithms of the widths: most stay near their common start, which keeps the many from following the
+noise, and a few may go anywhere. The problem is not convex. It starts from the best of a few equal
+widths.
 """
 
 from typing import Any
@@ -37,8 +38,8 @@ def learn_widths(
     points: Points,
     *,
     kernel: str = "rbf",
-    tau: float = 3.0,
-    tol: float = 1e-5,
+    tau: float = 0.3,
+    tol: float = 1e-4,
     max_iter: int = 50,
 ) -> LearnedMetric:
     """Return the widths of the features that minimise the leave-one-out error.
@@ -48,8 +49,7 @@ def learn_widths(
     points : Points
     kernel : {"rbf", "exponential"}
     tau : float
-        Deviation of the logarithm of a width from its start that costs as much as one standard
-        deviation of the errors.
+        Scale of the Cauchy prior on the logarithm of a width.
     tol : float
         The steps end when one lowers the objective by less, relative to it where it is beyond 1.
     max_iter : int
@@ -126,7 +126,6 @@ def _minimise(
     """
     n, d = points.X.shape
     error = LeaveOneOut(points.X, points.Y, points.weight, PROFILES[kernel])
-    pull = 1.0 / (n * tau**2)
     history: list[float] = []
 
     def objective(t: Array) -> tuple[float, Array]:
@@ -136,8 +135,9 @@ def _minimise(
         value = max(found.value / n, _PERFECT)
         slope = w * found.widths
         slope = np.append(slope.sum() if tied else slope, r * found.ridge) / (n * value)
-        slope[:-1] += 2.0 * pull * move
-        total = float(np.log(value) + pull * move @ move)
+        cost, cost_slope = _prior(move, tau)
+        slope[:-1] += 2.0 / n * cost_slope
+        total = float(np.log(value) + 2.0 / n * cost)
         if not history:
             history.append(total)
         return total, slope
@@ -153,5 +153,11 @@ def _minimise(
         callback=lambda intermediate_result: history.append(float(intermediate_result.fun)),
         options={"maxiter": max_iter, "ftol": tol, "gtol": 0.0},
     )
-    move = result.x[:-1]
-    return result.x, float(np.exp(result.fun - pull * move @ move)), tuple(history)
+    cost, _ = _prior(result.x[:-1], tau)
+    return result.x, float(np.exp(result.fun - 2.0 / n * cost)), tuple(history)
+
+
+def _prior(move: Array, tau: float) -> tuple[float, Array]:
+    """Return the negative logarithm of the density of moves and its gradient."""
+    squares = (move / tau) ** 2
+    return float(np.log1p(squares).sum()), 2.0 * move / (tau**2 * (1.0 + squares))

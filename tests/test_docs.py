@@ -85,6 +85,7 @@ MORE = {  # options under which a fit leaves more behind
     "KernelSVR": [LINEAR],
     "DANKClassifier": [LINEAR, {"partition": 2}, {"out_of_sample": "knn"}],
     "DANKRegressor": [LINEAR, {"partition": 2}],
+    "KernelMetric": [{"method": "logdet"}],
     "KNPLClassifier": [LINEAR, {"out_of_sample": "knn"}],
     "KNPLRegressor": [LINEAR],
 }

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.metric import KernelMetric
+    from kernelfit.estimators.nadaraya_watson import NadarayaWatson
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
@@ -46,6 +47,7 @@ __all__ = [
     "KernelSVCCV",
     "KernelSVR",
     "KernelSVRCV",
+    "NadarayaWatson",
     "TKLClassifier",
     "TKLClassifierCV",
     "TKLRegressor",
@@ -74,6 +76,7 @@ _HOME = {
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",
     "KernelSVRCV": "kernelfit.selection.svm_cv",
+    "NadarayaWatson": "kernelfit.estimators.nadaraya_watson",
     "TKLClassifier": "kernelfit.estimators.tkl",
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",
     "TKLRegressor": "kernelfit.estimators.tkl",

@@ -71,18 +71,37 @@ def draw_points(X: Array, Y: Array, weight: Array, max_points: int, seed: int) -
     -------
     Points
     """
-    rows = distinct_points(X, weight)
-    n = len(rows.first)
-    chosen = np.random.default_rng(seed).permutation(n)[:max_points]
-    counts = rows.counts[chosen] / rows.counts[chosen].mean()
+    X, Y, counts = merge_points(X, Y, weight)
+    chosen = np.random.default_rng(seed).permutation(len(X))[:max_points]
+    counts = counts[chosen] / counts[chosen].mean()
     mass = counts / len(counts)
-    targets = _mean_targets(Y, weight, rows.first, rows.place)[chosen]
-    points, spread = _standardise(X[rows.first[chosen]], mass)
+    targets = Y[chosen]
+    points, spread = _standardise(X[chosen], mass)
     targets = targets - mass @ targets
     variance = float(mass @ np.einsum("ij,ij->i", targets, targets))
     if variance > 0.0:
         targets /= np.sqrt(variance)
     return Points(points, targets, counts, spread)
+
+
+def merge_points(X: Array, Y: Array, weight: Array) -> tuple[Array, Array, Array]:
+    """Return the distinct points in ascending order, their mean targets and their weights.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    Y : ndarray of shape (n, c)
+    weight : ndarray of shape (n,)
+        Not negative, not all zero. Points of weight zero are left out.
+
+    Returns
+    -------
+    X : ndarray of shape (m, d)
+    Y : ndarray of shape (m, c)
+    weight : ndarray of shape (m,)
+    """
+    rows = distinct_points(X, weight)
+    return X[rows.first], _mean_targets(Y, weight, rows.first, rows.place), rows.counts
 
 
 def _mean_targets(Y: Array, weight: Array, first: Array, place: Array) -> Array:

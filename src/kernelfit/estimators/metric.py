@@ -92,6 +92,13 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         What "logdet" minimised.
     dual_gap_ : float
         Largest possible distance of the objective from its optimum, for "logdet".
+    pairs_ : ndarray of shape (n_pairs, 2)
+        Rows of the training data whose distances "logdet" bounds, from above where their labels
+        are equal, otherwise from below.
+    bounds_ : ndarray of shape (n_pairs,)
+        Bounds on their squared distances.
+    multipliers_ : ndarray of shape (n_pairs,)
+        Multipliers of the bounds, which prove the gap; see `kernelfit.inspection.audit`.
     n_iter_ : int
         Steps, rounds, or looks at the gap.
     history_ : ndarray
@@ -259,11 +266,13 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         labels = Y[:, 0] > 0.0 if Y.shape[1] == 1 else Y.argmax(axis=1)
         n_classes = max(2, Y.shape[1])
         n_pairs = 20 * n_classes**2 if self.n_constraints is None else self.n_constraints
-        constraints = draw_constraints(points.X * points.spread, labels, n_pairs, seed)
+        constraints, pairs = draw_constraints(points.X * points.spread, labels, n_pairs, seed)
         options = {} if self.max_iter is None else {"max_iter": self.max_iter}
         found = learn_logdet(constraints, slack=self.slack, tol=self.tol, **options)
         self._store(symmetric_factor(found.A) * points.spread, points, found.history)
         self.objective_, self.dual_gap_ = found.objective, found.gap
+        self.pairs_, self.bounds_ = points.rows[pairs], constraints.bound
+        self.multipliers_ = found.multipliers
         self._converged = found.converged
         self._summary = f"objective {found.objective:.6g}, gap {found.gap:.2g}"
 

@@ -119,7 +119,8 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
         fitted._one_output = y.ndim == 1
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         # Equal points are one, or a copy of a point left out would predict it.
-        fitted._points, fitted._targets, weight = merge_points(X, np.column_stack(columns), weight)
+        points = merge_points(X, np.column_stack(columns), weight)
+        fitted._points, fitted._targets, weight, _ = points
         fitted._weight = weight / weight.mean()
         fitted._metric = self.metric
         fitted._gradients = fit_gradients(fitted._points, fitted._targets, fitted._weight)

@@ -79,7 +79,8 @@ def test_constraints_are_reached_where_slack_is_dear():
     rng = np.random.default_rng(0)
     labels = np.arange(40) % 2
     X = rng.standard_normal((40, 3)) + np.outer(labels, [8.0, 0, 0])
-    constraints = draw_constraints(X, labels, 40, 0)
+    constraints, pairs = draw_constraints(X, labels, 40, 0)
+    np.testing.assert_array_equal(constraints.V, X[pairs[:, 0]] - X[pairs[:, 1]])
     assert (constraints.sign > 0).sum() == (constraints.sign < 0).sum() == 20
     bounds = np.unique(constraints.bound)
     # Bounds in the reach of all pairs at once.
@@ -101,6 +102,6 @@ def test_weak_slack_keeps_the_identity():
 
 def test_pairs_of_one_class_only():
     X = np.random.default_rng(0).standard_normal((10, 2))
-    constraints = draw_constraints(X, np.zeros(10), 20, 0)
+    constraints, _ = draw_constraints(X, np.zeros(10), 20, 0)
     assert np.all(constraints.sign == 1.0) and len(constraints.V) == 10
-    assert len(draw_constraints(np.zeros((1, 2)), np.zeros(1), 20, 0).V) == 0
+    assert len(draw_constraints(np.zeros((1, 2)), np.zeros(1), 20, 0)[1]) == 0

@@ -90,10 +90,12 @@ class LogDetMetric:
     converged: bool
 
 
-def draw_constraints(X: Array, labels: Array, n_pairs: int, seed: int) -> Constraints:
-    """Return random pairs, half of one class and half of two, with bounds from all distances.
+def draw_constraints(
+    X: Array, labels: Array, n_pairs: int, seed: int
+) -> tuple[Constraints, NDArray[np.intp]]:
+    """Return bounds on the distances of random pairs, half of one class and half of two.
 
-    The bounds are the 5th and the 95th percentile of the squared distances of random pairs [1]_.
+    They are the 5th and the 95th percentile of the squared distances of random pairs [1]_.
 
     Parameters
     ----------
@@ -105,8 +107,9 @@ def draw_constraints(X: Array, labels: Array, n_pairs: int, seed: int) -> Constr
 
     Returns
     -------
-    Constraints
-        Fewer than asked for where a class has a single point, or all points have one class.
+    constraints : Constraints
+        Fewer than asked for where all points have one class, or each its own.
+    pairs : ndarray of shape (m, 2)
     """
     n = len(X)
     rng = np.random.default_rng(seed)
@@ -120,7 +123,8 @@ def draw_constraints(X: Array, labels: Array, n_pairs: int, seed: int) -> Constr
     near, far = np.percentile(distances[apart], [_NEAR, _FAR]) if apart.any() else (1.0, 1.0)
     chosen = np.concatenate([similar, others])
     sign = np.repeat([1.0, -1.0], [len(similar), len(others)])
-    return Constraints(X[first[chosen]] - X[second[chosen]], sign, np.where(sign > 0, near, far))
+    V = X[first[chosen]] - X[second[chosen]]
+    return Constraints(V, sign, np.where(sign > 0, near, far)), pairs[chosen]
 
 
 def learn_logdet(

@@ -8,8 +8,9 @@ the first order its bias is :math:`\mathrm{tr}\,A^{-1}B` for the metric A of det
 For normal data :math:`a = -\Sigma^{-1}(x - \mu)` and :math:`b = \Sigma^{-1}\Sigma_{xy}` [1]_. B has
 one eigenvalue of each sign, so :math:`A = |B|` has no bias: in the directions
 :math:`\hat a, \hat b` of the two gradients it is proportional to
-:math:`\tfrac12(\hat a\hat a' + \hat b\hat b')`, to which a multiple of the identity is added for the other directions. The metric changes with x through the
-density; its mean over the points is a metric for all.
+:math:`\tfrac12(\hat a\hat a' + \hat b\hat b')`, to which a multiple of the identity is added for
+the other directions. The metric changes with x through the density; its mean over the points is a
+metric for all.
 
 References
 ----------

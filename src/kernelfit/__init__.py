@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.metric import KernelMetric
     from kernelfit.estimators.nadaraya_watson import NadarayaWatson
+    from kernelfit.estimators.random_features import RandomFeatureAlignment
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
@@ -48,6 +49,7 @@ __all__ = [
     "KernelSVR",
     "KernelSVRCV",
     "NadarayaWatson",
+    "RandomFeatureAlignment",
     "TKLClassifier",
     "TKLClassifierCV",
     "TKLRegressor",
@@ -77,6 +79,7 @@ _HOME = {
     "KernelSVR": "kernelfit.estimators.svm",
     "KernelSVRCV": "kernelfit.selection.svm_cv",
     "NadarayaWatson": "kernelfit.estimators.nadaraya_watson",
+    "RandomFeatureAlignment": "kernelfit.estimators.random_features",
     "TKLClassifier": "kernelfit.estimators.tkl",
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",
     "TKLRegressor": "kernelfit.estimators.tkl",

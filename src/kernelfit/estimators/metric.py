@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelfit.estimators.columns import target_columns
 from kernelfit.families.metric.agop import learn_gradient_metric
 from kernelfit.families.metric.logdet import draw_constraints, learn_logdet
 from kernelfit.families.metric.nadaraya_watson import learn_mean_metric
@@ -21,7 +21,7 @@ from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import threads_for
-from kernelfit.utils.validation import check_targets, check_weights
+from kernelfit.utils.validation import check_weights
 
 
 class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -209,7 +209,10 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X, y = validate_data(fitted, X, y, dtype=np.float64, multi_output=True)
         weight = check_weights(sample_weight, len(X))
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        points = draw_points(X, fitted._columns(y), weight, self.max_samples, seed)
+        columns, labelled = target_columns(y, self.task)
+        if self.method == "logdet" and not (labelled and y.ndim == 1):
+            raise ValueError("expected one column of class labels for method='logdet'")
+        points = draw_points(X, columns, weight, self.max_samples, seed)
         with threads_for(len(points.X)):
             fitted._learn(points, seed)
         if self.verbose:
@@ -217,27 +220,6 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         fitted._warn_if_unproven()
         self.__dict__ = fitted.__dict__
         return self
-
-    def _columns(self, y):
-        """Return the columns of numbers to predict."""
-        task = self.task
-        if task == "auto":
-            kind = type_of_target(y, input_name="y")
-            if kind == "unknown":
-                raise ValueError("Unknown label type: expected labels or numbers as targets")
-            task = "regression" if kind.startswith("continuous") else "classification"
-        columns = y.reshape(len(y), -1).T
-        if self.method == "logdet" and (task == "regression" or len(columns) > 1):
-            raise ValueError("expected one column of class labels for method='logdet'")
-        if task == "regression":
-            return np.column_stack([check_targets(column) for column in columns])
-        blocks = []
-        for column in columns:
-            labels = np.unique(column)
-            # Two classes need one column.
-            labels = labels[-1:] if len(labels) <= 2 else labels
-            blocks.append(column[:, None] == labels)
-        return np.hstack(blocks).astype(np.float64)
 
     def _learn(self, points, seed):
         """Learn from the points and set the fitted attributes."""

@@ -116,18 +116,20 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X, y = validate_data(fitted, X, y, dtype=np.float64, multi_output=True)
         columns = [check_targets(column) for column in y.reshape(len(y), -1).T]
         weight = check_weights(sample_weight, len(X))
-        fitted._one_output = y.ndim == 1
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        # Equal points are one, or a copy of a point left out would predict it.
-        points = merge_points(X, np.column_stack(columns), weight)
-        fitted._points, fitted._targets, weight, _ = points
-        fitted._weight = weight / weight.mean()
-        fitted._metric = self.metric
-        fitted._gradients = fit_gradients(fitted._points, fitted._targets, fitted._weight)
-        with threads_for(len(fitted._points)):
+        with threads_for(len(X)):
+            fitted._keep(X, np.column_stack(columns), weight, y.ndim == 1)
             fitted._choose(seed)
         self.__dict__ = fitted.__dict__
         return self
+
+    def _keep(self, X, columns, weight, one_output):
+        """Keep the points; equal ones are one, or a copy of a point left out would predict it."""
+        self._points, self._targets, weight, _ = merge_points(X, columns, weight)
+        self._weight = weight / weight.mean()
+        self._one_output = one_output
+        self._metric = self.metric  # predictions follow it, should the parameter be changed
+        self._gradients = fit_gradients(self._points, self._targets, self._weight)
 
     def _choose(self, seed):
         """Choose the width and the share of the identity by the leave-one-out error."""

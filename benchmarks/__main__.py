@@ -17,6 +17,7 @@ BENCHMARKS = {
     "cds": ("CDSK beside SpectralClustering, and 70,000 points", "8 min"),
     "tkl_tables": ("accuracy of TKL, SVM, forest and XGBoost by the paper's protocol", "1 h"),
     "dank_tables": ("accuracy of DANK, KNPL and SVM by the papers' protocol", "2 h"),
+    "dank_comparators": ("accuracy of LogDet, RF, NW beside the DANK paper", "1 h"),
     "cds_tables": ("accuracy of clusterings, and learned against uniform weights", "2 h"),
 }
 

@@ -44,6 +44,7 @@ VARIANTS = [
     kernelfit.DANKClassifier(warm_start=True),
     kernelfit.DANKRegressor(out_of_sample="nearest"),
     kernelfit.DANKRegressor(tau=0.01, warm_start=True),
+    kernelfit.KNPLRegressor(out_of_sample="hyper"),
     kernelfit.KNPLClassifier(warm_start=True, n_jobs=2),
     kernelfit.NadarayaWatson("local"),
     kernelfit.TKLClassifier(kernel_sharing="joint"),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kernelfit.estimators.forest import ForestKernel
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
+    from kernelfit.estimators.metric import KernelMetric
     from kernelfit.estimators.ridge import KernelRidgeClassifier, KernelRidgeRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
@@ -44,6 +45,7 @@ __all__ = [
     "KNPLRegressor",
     "KNPLRegressorCV",
     "KernelKMeans",
+    "KernelMetric",
     "KernelRidgeClassifier",
     "KernelRidgeClassifierCV",
     "KernelRidgeRegressor",
@@ -76,6 +78,7 @@ _HOME = {
     "KNPLRegressor": "kernelfit.estimators.knpl",
     "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
     "KernelKMeans": "kernelfit.clustering.kernel_kmeans",
+    "KernelMetric": "kernelfit.estimators.metric",
     "KernelRidgeClassifier": "kernelfit.estimators.ridge",
     "KernelRidgeClassifierCV": "kernelfit.selection.ridge_cv",
     "KernelRidgeRegressor": "kernelfit.estimators.ridge",

@@ -155,7 +155,9 @@ def test_averages(iris):
 
 def test_complaints(data):
     X, y = data
-    with pytest.raises(ValueError, match="expected rows of positive weight to leave one out, got one"):
+    with pytest.raises(
+        ValueError, match="expected rows of positive weight to leave one out, got one"
+    ):
         KernelRidgeRegressorCV().fit(X, y, sample_weight=np.eye(35)[0])
     with pytest.raises(ValueError, match="expected Cs to be a list of positive numbers"):
         KernelRidgeRegressorCV(Cs=[-1.0]).fit(X, y)

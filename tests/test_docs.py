@@ -87,6 +87,7 @@ MORE = {  # options under which a fit leaves more behind
     "KernelRidgeRegressor": [LINEAR],
     "DANKClassifier": [LINEAR, {"partition": 2}, {"out_of_sample": "knn"}],
     "DANKRegressor": [LINEAR, {"partition": 2}],
+    "KernelMetric": [{"method": "logdet"}],
     "KNPLClassifier": [LINEAR, {"out_of_sample": "knn"}],
     "KNPLRegressor": [LINEAR],
 }

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelfit.estimators.adaptive import AdaptiveMachine
 from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
 from kernelfit.estimators.machine import KernelMachine
+from kernelfit.estimators.metric import KernelMetric
 from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
 from kernelfit.estimators.standard import StandardKernelMachine
 from kernelfit.kernels.standard import kernel_from_name
@@ -153,7 +154,8 @@ def audit(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     Parameters
     ----------
     estimator : estimator
-        A fitted machine of kernelfit, or a search, whose best machine is audited.
+        A fitted machine of kernelfit, or a search, whose best machine is audited, or a
+        `KernelMetric` of the method "logdet".
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The training data, or the precomputed kernel matrix.
     y : array-like of shape (n_samples,)
@@ -183,6 +185,9 @@ def audit(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     True
     """
     machine = getattr(estimator, "best_estimator_", estimator)
+    if isinstance(machine, KernelMetric):
+        check_is_fitted(machine)
+        return _audit_metric(machine, check_array(X, dtype=np.float64), np.asarray(y))
     if not isinstance(machine, KernelMachine):
         raise ValueError(f"expected a kernel machine or a search for one, got {estimator!r}")
     check_is_fitted(machine)
@@ -283,6 +288,33 @@ def _audit_group(
     violation = max(max(q.violation(q.beta), q.violation(q.witness)) for q in problems)
     rounding = 64.0 * _ROUNDOFF * scale
     return Audit(lower, upper, upper - lower, objective, claimed, violation, rounding)
+
+
+def _audit_metric(metric: Any, X: Array, y: Any) -> Audit:
+    """Return the certificate of a LogDet metric, from its pairs, bounds and multipliers."""
+    if metric.method != "logdet":
+        raise ValueError(f"expected method='logdet', which has a certificate, got {metric!r}")
+    first, second = metric.pairs_.T
+    V, slack = X[first] - X[second], metric.slack
+    sign = np.where(y[first] == y[second], 1.0, -1.0)
+    bound, multipliers = metric.bounds_, metric.multipliers_
+    used = np.ptp(X, axis=0) > 0.0  # constant features have no part in distances
+    A = (metric.components_.T @ metric.components_)[np.ix_(used, used)]
+    V = V[:, used]
+    inverse = np.eye(len(A)) + V.T @ ((sign * multipliers)[:, None] * V)
+    moves = np.log(1.0 - sign * multipliers * bound / slack)
+    p = np.sum((V @ A) * V, axis=1)
+    ratio = np.where(sign > 0, np.maximum(p, bound), np.minimum(p, bound)) / bound
+    logdets = np.linalg.slogdet(A)[1], np.linalg.slogdet(inverse)[1]
+    upper = np.trace(A) - logdets[0] - len(A) + slack * np.sum(ratio - np.log(ratio) - 1.0)
+    lower = logdets[1] + slack * moves.sum()
+    violation = float(np.maximum(-multipliers, 0.0).max(initial=0.0))
+    terms = np.trace(A) + sum(map(abs, logdets)) + slack * np.sum(ratio + np.abs(moves)) + len(A)
+    rounding = 64.0 * _ROUNDOFF * float(terms) * np.linalg.cond(A)
+    return Audit(
+        float(lower), float(upper), float(upper - lower), metric.objective_, metric.dual_gap_,
+        violation, float(rounding),
+    )  # fmt: skip
 
 
 def _is_divided(machine: Any) -> bool:

@@ -143,7 +143,7 @@ def is_inside(task: Task, beta: FloatArray) -> bool:
 
 
 def carried_over(result: DualResult, task: Task, tol: float) -> DualResult | None:
-    """Return a solution for a smaller cost with the task's certificate, or None if it misses tol."""
+    """Return a solution for a smaller cost with the task's certificate; None if it misses tol."""
     centred, shift = task.centred()
     gap, objective, intercept, _ = centred.certificate(result.x, result.decision)
     if not gap <= tol * abs(objective):

@@ -1,7 +1,7 @@
 """The time of one fit of each metric, of Nadaraya-Watson and of aligned random features.
 
-Synthetic data of 600 points and 30 features, four of which matter, and labels from the sign of the
-targets; processor time on one core, the best of three fits.
+Synthetic data of 600 points and 30 features, four of which matter, and labels that say whether the
+target is above its median; processor time on one core, the best of three fits.
 """
 
 import time
@@ -51,7 +51,7 @@ def main():
 
 def page():
     record = records.load(records.path_of("metric"))
-    write("metric", "Metrics", __doc__, table(record.rows), records=[record])
+    write("metric", "Metrics", __doc__.strip(), table(record.rows), records=[record])
 
 
 if __name__ == "__main__":

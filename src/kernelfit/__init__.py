@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
+    from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
@@ -44,6 +45,8 @@ __all__ = [
     "KernelSVCCV",
     "KernelSVR",
     "KernelSVRCV",
+    "MKLClassifier",
+    "MKLRegressor",
     "TKLClassifier",
     "TKLClassifierCV",
     "TKLRegressor",
@@ -71,6 +74,8 @@ _HOME = {
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",
     "KernelSVRCV": "kernelfit.selection.svm_cv",
+    "MKLClassifier": "kernelfit.estimators.mkl",
+    "MKLRegressor": "kernelfit.estimators.mkl",
     "TKLClassifier": "kernelfit.estimators.tkl",
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",
     "TKLRegressor": "kernelfit.estimators.tkl",

@@ -40,6 +40,8 @@ VARIANTS = [
     kernelfit.DANKRegressor(out_of_sample="nearest"),
     kernelfit.DANKRegressor(tau=0.01, warm_start=True),
     kernelfit.KNPLClassifier(warm_start=True, n_jobs=2),
+    kernelfit.MKLClassifier(combination="lp", kernel_sharing="separate", warm_start=True),
+    kernelfit.MKLRegressor(combination="average"),
     kernelfit.TKLClassifier(kernel_sharing="joint"),
     kernelfit.TKLClassifier(warm_start=True, n_jobs=2),
     kernelfit.TKLClassifier(kernel_sharing="joint", warm_start=True),

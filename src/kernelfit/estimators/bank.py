@@ -81,7 +81,9 @@ def _expand(entry, X, weight, names):
         seen = X if features is None else X[:, list(features)]
         degrees, gammas = _several(settings["degree"]), _several(settings["gamma"])
         for degree, gamma in itertools.product(degrees, gammas):
-            yield BankKernel(_named(kernel, gamma, degree, settings["coef0"], seen, weight), features)
+            yield BankKernel(
+                _named(kernel, gamma, degree, settings["coef0"], seen, weight), features
+            )
 
 
 def _several(value):
@@ -119,10 +121,10 @@ def _named(name, gamma, degree, coef0, X, weight):
     """Return a standard kernel with its gamma resolved on the features that it sees."""
     if not isinstance(degree, Integral) or degree < 0:
         raise ValueError(f"expected degree to be an integer >= 0, got {degree!r}")
-    if not isinstance(coef0, Real) or not np.isfinite(coef0):
+    if not isinstance(coef0, Real) or not abs(float(coef0)) < np.inf:
         raise ValueError(f"expected coef0 to be a number, got {coef0!r}")
     gamma = _resolve_gamma(gamma, X, weight)
-    return kernel_from_name(name, gamma=gamma, degree=degree, coef0=float(coef0))
+    return kernel_from_name(name, gamma=gamma, degree=int(degree), coef0=float(coef0))
 
 
 def _resolve_gamma(gamma, X, weight):
@@ -134,7 +136,7 @@ def _resolve_gamma(gamma, X, weight):
             value = (float(factor) if star else 1.0) * known[unit.strip()]()
         except (KeyError, ValueError):
             value = None
-    if not isinstance(value, Real) or not np.finfo(np.float64).tiny <= value < np.inf:
+    if not isinstance(value, Real) or not np.finfo(np.float64).tiny <= float(value) < np.inf:
         raise ValueError(
             f"expected gamma to be a positive number, 'scale', 'auto' or a multiple like "
             f"'0.5*scale', got {gamma!r}"

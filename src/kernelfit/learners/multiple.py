@@ -56,9 +56,9 @@ class MultipleLearner:
         callback: Callback | None = None,
     ) -> Learned:
         """Learn weights for tasks on all rows; see `kernelfit.learners.learner.Learner`."""
-        if start is not None and len(start[1]) != self.family.size:
+        if start is not None and len(start[1]) != self.family.bank.size:
             start = start[0], None
-        if self.family.size == 1:
+        if self.family.bank.size == 1:
             return self._train(self.family.initial, tasks, start, callback)
         if self.rule is not None:
             return self._train(self.rule(self.family, tasks), tasks, start, callback)

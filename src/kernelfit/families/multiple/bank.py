@@ -20,9 +20,9 @@ Array = NDArray[Any]
 
 # A factor of rank r pays where r <= n / _FACTOR_RATIO; larger ranks than _MAX_RANK are not tried.
 _FACTOR_RATIO, _MAX_RANK = 4, 160
-# Smooth kernels have eigenvalues that fall geometrically or faster: after a part of the largest rank
-# the diagonal must have fallen by that part of the way, in digits.
-_PART = 0.25
+# Smooth kernels have eigenvalues that fall geometrically or faster: after a part of the rank
+# the diagonal must have fallen by that part of the way, in digits. Few columns say little.
+_PART, _MIN_LOOK = 0.25, 8
 # What the diagonal may keep, relative to its largest entry: the rounding of the entries themselves.
 _RESIDUAL = 8.0 * float(np.finfo(np.float64).eps)
 
@@ -84,7 +84,7 @@ class Bank:
         """Return one of the matrices."""
         place = np.flatnonzero(self.dense_places == m)
         if place.size:
-            return self.dense[place[0]]
+            return np.asarray(self.dense[place[0]])
         rows = self.factors[self.owners == m]
         return np.asarray(rows.T @ rows)
 
@@ -226,7 +226,8 @@ class Source:
             pivot = int(left.argmax())
             if left[pivot] <= allowed:
                 return rows[:rank].copy()
-            if rank == max_rank or (rank == int(_PART * max_rank) and left[pivot] > hopeful):
+            look = rank == int(_PART * max_rank) and rank >= _MIN_LOOK
+            if rank == max_rank or (look and left[pivot] > hopeful):
                 break
             row = rows[rank]
             np.subtract(self.column(pivot), rows[:rank, pivot] @ rows[:rank], out=row)

@@ -1,4 +1,4 @@
-r"""Weighted sums of given kernels, :math:`K_\theta = \sum_m \theta_m K_m`: multiple kernel learning.
+r"""Weighted sums of given kernels, :math:`K_\theta = \sum_m \theta_m K_m`: multiple kernels.
 
 With :math:`d_m = \sum_t \beta_t^\top K_m \beta_t` the energy is the largest
 :math:`\frac12 \theta^\top d` over the allowed weights:
@@ -10,8 +10,8 @@ family             weights >= 0                  energy
 `BallWeights`      p-norm at most r [2]_         r / 2 times the q-norm of d
 =================  ============================  ===================================
 
-with 1/p + 1/q = 1 and :math:`r = R^{1/p - 1}` for R kernels: equal weights 1/R are on the surface of
-every ball, and p from 1 to infinity leads from the simplex to the average of the kernels.
+with 1/p + 1/q = 1 and :math:`r = R^{1/p - 1}` for R kernels: equal weights 1/R are on the surface
+of every ball, and p from 1 to infinity leads from the simplex to the average of the kernels.
 
 References
 ----------
@@ -48,7 +48,7 @@ class KernelWeights(ABC):
     """
 
     def __init__(self, bank: Bank, make_kernel: Callable[[Array], Any]) -> None:
-        self.bank, self.size, self._make_kernel = bank, bank.size, make_kernel
+        self.bank, self._make_kernel = bank, make_kernel
         self._latest: tuple[Any, Any] = None, None
 
     @abstractmethod
@@ -67,7 +67,7 @@ class KernelWeights(ABC):
     @property
     def initial(self) -> Array:
         """Equal weights."""
-        return np.full(self.size, 1.0 / self.size)
+        return np.full(self.bank.size, 1.0 / self.bank.size)
 
     def respond(self, beta: Array) -> "WeightsResponse":
         """Return the response to dual solutions of shape (n_tasks, n)."""
@@ -138,7 +138,7 @@ class WeightsResponse:
         weights by d, it is ``sqrt(2) W G``.
         """
         values = self.products.values(root.kernels)
-        return np.sqrt(2.0) * np.einsum("tmi,mr->tir", values, root.G, optimize=True)
+        return np.asarray(np.sqrt(2.0) * np.einsum("tmi,mr->tir", values, root.G, optimize=True))
 
     def mix(self, other: "WeightsResponse", t: float) -> "WeightsResponse":
         """Return the response to (1 - t) beta + t other_beta."""
@@ -170,7 +170,7 @@ class SimplexWeights(KernelWeights):
 
     def best(self, d: Array) -> tuple[Array, float]:
         """Return all weight on the kernel with the largest form, and half of that."""
-        theta, m = np.zeros(self.size), int(d.argmax())
+        theta, m = np.zeros(self.bank.size), int(d.argmax())
         theta[m] = 1.0
         return theta, 0.5 * max(float(d[m]), 0.0)
 
@@ -226,7 +226,7 @@ class BallWeights(KernelWeights):
     def __init__(self, bank: Bank, make_kernel: Callable[[Array], Any], p: float) -> None:
         super().__init__(bank, make_kernel)
         self.p, self.q = p, p / (p - 1.0)
-        self.radius = float(self.size) ** (1.0 / p - 1.0)
+        self.radius = float(self.bank.size) ** (1.0 / p - 1.0)
 
     def best(self, d: Array) -> tuple[Array, float]:
         """Return the power mean of the forms; equal weights where all of them vanish."""

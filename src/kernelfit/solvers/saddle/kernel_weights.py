@@ -13,6 +13,7 @@ exponential method of multipliers. Where the energy itself is smooth the family 
 and these are Newton's own steps.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -36,6 +37,9 @@ _WEIGHT, _MAX_WEIGHT, _MIN_WEIGHT, _SHRINK = 0.5, 10.0, 1e-6, 0.2
 # The machines are exact enough for a new centre where their gap is this fraction of the excess.
 _ENOUGH = 0.5
 _SHORT_STEP = 0.1
+# Where more steps than these are needed for a centre, rho is kept, or raised. Several tasks are
+# coupled by 1 / rho and trained one after the other.
+_FEW_STEPS, _MANY_STEPS = 6, 12
 # A model is solved to this fraction of the present gap.
 _INNER_ACCURACY = 0.01
 _FLAT = 1e-13  # of the objective: what a slope is off by rounding
@@ -75,7 +79,7 @@ def kernel_weight_steps(
         if top <= 0.0:
             return
         soft = family.soften(centre, 0.5 * weight * top)
-        while True:
+        for number in itertools.count(1):
             direction = _model_step(problem, soft, beta, response, progress.latest.gap)
             other = family.respond(direction)
             t = _line_search(problem, soft, response, other, beta, direction)
@@ -85,16 +89,18 @@ def kernel_weight_steps(
             yield Pair(beta, theta, response)
             excess = response.excess(theta)
             if progress.latest.gap - excess <= _ENOUGH * excess:
-                centre, weight = theta, max(_SHRINK * weight, _MIN_WEIGHT)
+                centre = theta
+                if number <= _FEW_STEPS:
+                    weight = max(_SHRINK * weight, _MIN_WEIGHT)
+                elif number > _MANY_STEPS:
+                    weight = min(2.0 * weight, _MAX_WEIGHT)
                 break
             if t <= _SHORT_STEP:
                 weight = min(2.0 * weight, _MAX_WEIGHT)
                 break
 
 
-def _model_step(
-    problem: SaddleProblem, soft: Any, beta: Array, response: Any, gap: float
-) -> Array:
+def _model_step(problem: SaddleProblem, soft: Any, beta: Array, response: Any, gap: float) -> Array:
     """Return the maximiser of the second-order model at beta."""
     theta = soft.weights(response.forms)
     update = response.curvature(soft.root(response.forms))
@@ -152,7 +158,7 @@ def sparsest(problem: SaddleProblem, result: SaddleResult, tol: float) -> Saddle
         large = result.theta >= fraction * result.theta.max()
         if np.count_nonzero(large) == count:
             continue
-        count = np.count_nonzero(large)
+        count = int(np.count_nonzero(large))
         theta = np.where(large, result.theta, 0.0)
         theta /= theta.sum()
         beta = problem.train(theta, result.x, 0.1 * tol)

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from kernelfit.clustering.cds import CDSClustering, CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
+    from kernelfit.estimators.forest import ForestKernel
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
+    from kernelfit.estimators.metric import KernelMetric
     from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
@@ -32,6 +34,7 @@ __all__ = [
     "DANKClassifierCV",
     "DANKRegressor",
     "DANKRegressorCV",
+    "ForestKernel",
     "GPKClassifier",
     "GPKClassifierCV",
     "GPKRegressor",
@@ -41,6 +44,7 @@ __all__ = [
     "KNPLRegressor",
     "KNPLRegressorCV",
     "KernelKMeans",
+    "KernelMetric",
     "KernelSVC",
     "KernelSVCCV",
     "KernelSVR",
@@ -61,6 +65,7 @@ _HOME = {
     "DANKClassifierCV": "kernelfit.selection.dank_cv",
     "DANKRegressor": "kernelfit.estimators.dank",
     "DANKRegressorCV": "kernelfit.selection.dank_cv",
+    "ForestKernel": "kernelfit.estimators.forest",
     "GPKClassifier": "kernelfit.estimators.gpk",
     "GPKClassifierCV": "kernelfit.selection.gpk_cv",
     "GPKRegressor": "kernelfit.estimators.gpk",
@@ -70,6 +75,7 @@ _HOME = {
     "KNPLRegressor": "kernelfit.estimators.knpl",
     "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
     "KernelKMeans": "kernelfit.clustering.kernel_kmeans",
+    "KernelMetric": "kernelfit.estimators.metric",
     "KernelSVC": "kernelfit.estimators.svm",
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",

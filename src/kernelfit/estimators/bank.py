@@ -13,8 +13,9 @@ from kernelfit.families.multiple.bank import (
     make_bank,
 )
 from kernelfit.families.multiple.kernels import BankKernel
+from kernelfit.kernels.base import KernelFunction, StandardKernel
 from kernelfit.kernels.rows import KernelRows
-from kernelfit.kernels.standard import StandardKernel, kernel_from_name, scale_gamma
+from kernelfit.kernels.standard import gamma_of_name, kernel_from_name, scale_gamma
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
 
 _KEYS = {"kernel": None, "gamma": "scale", "degree": 3, "coef0": 0.0, "features": None}
@@ -123,17 +124,18 @@ def _named(name, gamma, degree, coef0, X, weight):
         raise ValueError(f"expected degree to be an integer >= 0, got {degree!r}")
     if not isinstance(coef0, Real) or not abs(float(coef0)) < np.inf:
         raise ValueError(f"expected coef0 to be a number, got {coef0!r}")
-    gamma = _resolve_gamma(gamma, X, weight)
+    gamma = _resolve_gamma(name, gamma, X, weight)
     return kernel_from_name(name, gamma=gamma, degree=int(degree), coef0=float(coef0))
 
 
-def _resolve_gamma(gamma, X, weight):
+def _resolve_gamma(name, gamma, X, weight):
     value = gamma
     if isinstance(gamma, str):
         factor, star, unit = gamma.rpartition("*")
         known = {"scale": lambda: scale_gamma(X, weight), "auto": lambda: 1.0 / X.shape[1]}
         try:
             value = (float(factor) if star else 1.0) * known[unit.strip()]()
+            value = float(gamma_of_name(name, value, X.shape[1]))
         except (KeyError, ValueError):
             value = None
     if not isinstance(value, Real) or not np.finfo(np.float64).tiny <= float(value) < np.inf:
@@ -216,6 +218,8 @@ def _source(member, X, name):
         if not np.isfinite(diagonal).all():
             raise ValueError(f"expected finite kernel values, got overflow in {name}")
         return Source(diagonal, lambda i: rows.rows(np.array([i]))[0], lambda: kernel(seen))
+    if isinstance(kernel, KernelFunction) and kernel.psd:  # single columns may be dear
+        return from_matrix(np.ascontiguousarray(kernel(seen, seen), dtype=np.float64))
     return _checked(CheckedKernel(kernel)(seen, seen), name)
 
 

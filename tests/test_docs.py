@@ -87,6 +87,7 @@ MORE = {  # options under which a fit leaves more behind
     "DANKRegressor": [LINEAR, {"partition": 2}],
     "KNPLClassifier": [LINEAR, {"out_of_sample": "knn"}],
     "KNPLRegressor": [LINEAR],
+    "MKLClassifier": [{"kernel_sharing": "separate"}],
 }
 
 

@@ -1,11 +1,12 @@
 """Multiple kernel learning: machines on a weighted sum of given kernels."""
 
+from numbers import Real
 from typing import ClassVar
 
 from kernelfit.estimators.classifier import ClassifierMachine
-from kernelfit.estimators.multiple import MultipleKernelMachine
+from kernelfit.estimators.multiple import COMBINATIONS, MultipleKernelMachine
 from kernelfit.estimators.regressor import RegressorMachine
-from kernelfit.utils.sklearn_private import StrOptions
+from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 
 class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
@@ -32,14 +33,17 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         varies, or a list of columns or names. None is the bank of the papers: ten Gaussian widths
         and polynomials of degree 1 to 3, on all features and on each. For "precomputed", X holds
         kernel matrices in the shape (n_samples, n_samples, n_kernels).
-    combination : {"average", "simple", "lp"}, default="simple"
-        How the weights are found. "average": all are equal. "simple": they are >= 0, sum to one and
-        minimise the objective, which leaves most at exactly 0 [1]_. "lp": the same in a ball of
-        the p-norm, which leaves none at 0 [2]_.
+    combination : str, default="simple"
+        How the weights are found: "simple", "lp", "average", "align", "alignment",
+        "easy" or "pwmk"; see Notes.
     p : float, default=2.0
         The norm for "lp", at least 1. The ball has the radius ``n_kernels ** (1 / p - 1)``, so that
         equal weights that sum to one are on its surface: from 1 to infinity it leads from "simple"
         to "average".
+    lam : float, default=0.1
+        The regularisation of "easy", above 0 and at most 1.
+    delta : float, default=0.0
+        The accuracy from which on a kernel has weight, for "pwmk".
     normalize : bool, default=True
         Whether each kernel is scaled so that k(x, x) has mean 1 over the training points. Sample
         weights count in this mean, a weight of 2 as a repeated row.
@@ -117,7 +121,20 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
 
     Notes
     -----
-    For "average" the certificate is that of the machine with these weights.
+    ===========  ==================================================================================
+    combination  weights
+    ===========  ==================================================================================
+    "simple"     those >= 0 with sum one that minimise the objective; most are exactly 0 [1]_
+    "lp"         the same in a ball of the p-norm; none is 0 [2]_
+    "average"    all equal
+    "align"      each kernel by its centred alignment with the targets [3]_
+    "alignment"  the sum with the largest such alignment, alignf of [3]_
+    "easy"       EasyMKL: by the parts of the margin of the sum of all kernels [4]_
+    "pwmk"       by the accuracy of each kernel alone, less `delta`, in three folds [5]_
+    ===========  ==================================================================================
+
+    All but those of "lp" sum to one. For "simple" and "lp" the certificate is that of weights and
+    machine together; for the others, of the machine with these weights.
 
     References
     ----------
@@ -125,6 +142,13 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
        Learning Research 9 (2008).
     .. [2] M. Kloft, U. Brefeld, S. Sonnenburg, A. Zien, "Lp-norm multiple kernel learning",
        Journal of Machine Learning Research 12 (2011).
+    .. [3] C. Cortes, M. Mohri, A. Rostamizadeh, "Algorithms for learning kernels based on centered
+       alignment", Journal of Machine Learning Research 13 (2012).
+    .. [4] F. Aiolli, M. Donini, "EasyMKL: a scalable multiple kernel learning algorithm",
+       Neurocomputing 169 (2015).
+    .. [5] H. Tanabe, T. B. Ho, C. H. Nguyen, S. Kawasaki, "Simple but effective methods for
+       combining kernels in computational biology", Research, Innovation and Vision for the Future
+       (2008).
 
     Examples
     --------
@@ -143,6 +167,9 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     _parameter_constraints: ClassVar[dict] = {
         **MultipleKernelMachine._parameter_constraints,
         **ClassifierMachine._parameter_constraints,
+        "combination": [StrOptions({*COMBINATIONS, "easy"})],
+        "lam": [Interval(Real, 0, 1, closed="right")],
+        "delta": [Interval(Real, 0, 1, closed="left")],
         "kernel_sharing": [StrOptions({"separate", "joint"})],
     }
 
@@ -153,6 +180,8 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         kernels=None,
         combination="simple",
         p=2.0,
+        lam=0.1,
+        delta=0.0,
         normalize=True,
         fit_intercept=True,
         kernel_sharing="joint",
@@ -168,6 +197,8 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         self.kernels = kernels
         self.combination = combination
         self.p = p
+        self.lam = lam
+        self.delta = delta
         self.normalize = normalize
         self.fit_intercept = fit_intercept
         self.kernel_sharing = kernel_sharing
@@ -206,10 +237,9 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
         varies, or a list of columns or names. None is the bank of the papers: ten Gaussian widths
         and polynomials of degree 1 to 3, on all features and on each. For "precomputed", X holds
         kernel matrices in the shape (n_samples, n_samples, n_kernels).
-    combination : {"average", "simple", "lp"}, default="simple"
-        How the weights are found. "average": all are equal. "simple": they are >= 0, sum to one and
-        minimise the objective, which leaves most at exactly 0 [1]_. "lp": the same in a ball of
-        the p-norm, which leaves none at 0 [2]_.
+    combination : str, default="simple"
+        How the weights are found: "simple", "lp", "average", "align", "alignment" or
+        "pwmk"; see Notes.
     p : float, default=2.0
         The norm for "lp", at least 1. The ball has the radius ``n_kernels ** (1 / p - 1)``, so that
         equal weights that sum to one are on its surface: from 1 to infinity it leads from "simple"
@@ -278,7 +308,20 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
 
     Notes
     -----
-    For "average" the certificate is that of the machine with these weights.
+    ===========  ==================================================================================
+    combination  weights
+    ===========  ==================================================================================
+    "simple"     those >= 0 with sum one that minimise the objective; most are exactly 0 [1]_
+    "lp"         the same in a ball of the p-norm; none is 0 [2]_
+    "average"    all equal
+    "align"      each kernel by its centred alignment with the targets [3]_
+    "alignment"  the sum with the largest such alignment, alignf of [3]_
+    "pwmk"       the smaller the mean squared error of a kernel alone, in three folds, the more
+                 [4]_
+    ===========  ==================================================================================
+
+    All but those of "lp" sum to one. For "simple" and "lp" the certificate is that of weights and
+    machine together; for the others, of the machine with these weights.
 
     References
     ----------
@@ -286,6 +329,11 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
        Learning Research 9 (2008).
     .. [2] M. Kloft, U. Brefeld, S. Sonnenburg, A. Zien, "Lp-norm multiple kernel learning",
        Journal of Machine Learning Research 12 (2011).
+    .. [3] C. Cortes, M. Mohri, A. Rostamizadeh, "Algorithms for learning kernels based on centered
+       alignment", Journal of Machine Learning Research 13 (2012).
+    .. [4] S. Qiu, T. Lane, "A framework for multiple kernel support vector regression and its
+       applications to siRNA efficacy prediction", IEEE/ACM Transactions on Computational Biology
+       and Bioinformatics 6 (2009).
 
     Examples
     --------

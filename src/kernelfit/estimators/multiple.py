@@ -5,19 +5,22 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.estimators.bank import DEFAULT_BANK, build_bank, build_stack, resolve_bank
 from kernelfit.estimators.machine import KernelMachine
 from kernelfit.families.multiple.kernels import WeightedSum
-from kernelfit.learners.multiple import MultipleLearner, average, make_family
+from kernelfit.learners.multiple.alignment import align, alignf
+from kernelfit.learners.multiple.easy import easy
+from kernelfit.learners.multiple.learner import MultipleLearner, average, make_family
+from kernelfit.learners.multiple.proportional import proportional
 from kernelfit.learners.positive_matrix import merge_rows
 from kernelfit.tasks.multiclass import problem_coef
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
-# How the weights are chosen; None where they are learned with the machines.
-RULES = {"average": average, "simple": None, "lp": None}
+COMBINATIONS = {"average", "simple", "lp", "align", "alignment", "pwmk"}
 
 
 class MultipleKernelMachine(KernelMachine):
@@ -26,7 +29,7 @@ class MultipleKernelMachine(KernelMachine):
     _parameter_constraints: ClassVar[dict] = {
         **KernelMachine._parameter_constraints,
         "kernels": ["array-like", StrOptions({"precomputed"}), None],
-        "combination": [StrOptions(set(RULES))],
+        "combination": [StrOptions(COMBINATIONS)],
         "p": [Interval(Real, 1, None, closed="left")],
         "normalize": ["boolean"],
     }
@@ -94,11 +97,26 @@ class MultipleKernelMachine(KernelMachine):
             self.bank_, bank = build_bank(members, X, weight, self.normalize, self.cache_size)
             self.scales_ = np.array([member.scale for member in self.bank_])
             make_kernel = functools.partial(WeightedSum, self.bank_)
-        rule = RULES[self.combination]
-        if self.combination == "lp" and np.isinf(self.p):
-            rule = average
         family = make_family(bank, make_kernel, self.combination, self.p)
-        return MultipleLearner(family, rule, self.tol, self.max_iter, self._polish)
+        rule = self._rule()
+        return MultipleLearner(family, rule, weight, self.tol, self.max_iter, self._polish)
+
+    def _rule(self):
+        """Return how the weights are chosen; None where they are learned with the machines."""
+        match self.combination:
+            case "average":
+                return average
+            case "align":
+                return align
+            case "alignment":
+                return alignf
+            case "easy":
+                return functools.partial(easy, lam=self.lam)
+            case "pwmk":
+                classify = is_classifier(self)
+                delta = self.delta if classify else 0.0
+                return functools.partial(proportional, classify=classify, delta=delta)
+        return average if np.isinf(self.p) and self.combination == "lp" else None
 
     @property
     def weights_(self):

@@ -19,8 +19,8 @@ from kernelfit.solvers.result import Callback, DualResult, Ending, FloatArray
 from kernelfit.solvers.saddle.kernel_weights import KERNEL_WEIGHTS, sparsest
 from kernelfit.solvers.saddle.problem import SaddleProblem, solve_saddle
 
-# From a family and tasks to weights.
-Rule = Callable[[KernelWeights, Tasks], Array]
+# From a family, tasks and the weights of the rows to weights of the kernels.
+Rule = Callable[[KernelWeights, Tasks, Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,9 @@ class MultipleLearner:
     family : KernelWeights
         On the training rows.
     rule : callable or None
-        ``rule(family, tasks)`` returns the weights; None to learn them with the machines.
+        ``rule(family, tasks, weight)`` returns the weights; None to learn them with the machines.
+    weight : ndarray of shape (n,)
+        Of the training rows.
     tol : float
         Relative gap.
     max_iter : int
@@ -43,6 +45,7 @@ class MultipleLearner:
 
     family: KernelWeights
     rule: Rule | None
+    weight: Array
     tol: float
     max_iter: int
     polish: bool = True
@@ -61,7 +64,7 @@ class MultipleLearner:
         if self.family.bank.size == 1:
             return self._train(self.family.initial, tasks, start, callback)
         if self.rule is not None:
-            return self._train(self.rule(self.family, tasks), tasks, start, callback)
+            return self._train(self.rule(self.family, tasks, self.weight), tasks, start, callback)
         problem = SaddleProblem(self.family, tasks)
         result = solve_saddle(
             problem,
@@ -176,6 +179,6 @@ def make_family(
     return SimplexWeights(bank, make_kernel)
 
 
-def average(family: KernelWeights, tasks: Tasks) -> Array:
+def average(family: KernelWeights, tasks: Tasks, weight: Array) -> Array:
     """Return equal weights."""
     return family.initial

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
     from kernelfit.selection.gpk_cv import GPKClassifierCV, GPKRegressorCV
     from kernelfit.selection.knpl_cv import KNPLClassifierCV, KNPLRegressorCV
+    from kernelfit.selection.mkl_cv import MKLClassifierCV, MKLRegressorCV
     from kernelfit.selection.path import path
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
     from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
@@ -50,7 +51,9 @@ __all__ = [
     "KernelSVR",
     "KernelSVRCV",
     "MKLClassifier",
+    "MKLClassifierCV",
     "MKLRegressor",
+    "MKLRegressorCV",
     "TKLClassifier",
     "TKLClassifierCV",
     "TKLRegressor",
@@ -81,7 +84,9 @@ _HOME = {
     "KernelSVR": "kernelfit.estimators.svm",
     "KernelSVRCV": "kernelfit.selection.svm_cv",
     "MKLClassifier": "kernelfit.estimators.mkl",
+    "MKLClassifierCV": "kernelfit.selection.mkl_cv",
     "MKLRegressor": "kernelfit.estimators.mkl",
+    "MKLRegressorCV": "kernelfit.selection.mkl_cv",
     "TKLClassifier": "kernelfit.estimators.tkl",
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",
     "TKLRegressor": "kernelfit.estimators.tkl",

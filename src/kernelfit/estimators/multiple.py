@@ -98,8 +98,15 @@ class MultipleKernelMachine(KernelMachine):
             self.scales_ = np.array([member.scale for member in self.bank_])
             make_kernel = functools.partial(WeightedSum, self.bank_)
         family = make_family(bank, make_kernel, self.combination, self.p)
-        rule = self._rule()
-        return MultipleLearner(family, rule, weight, self.tol, self.max_iter, self._polish)
+        return MultipleLearner(
+            family,
+            self._rule(),
+            weight,
+            self.tol,
+            self.max_iter,
+            self._polish,
+            by_cost=self.combination == "pwmk",
+        )
 
     def _rule(self):
         """Return how the weights are chosen; None where they are learned with the machines."""
@@ -134,11 +141,15 @@ class MultipleKernelMachine(KernelMachine):
         values = np.tile(self.intercept_, (X.shape[0], 1))
         groups = np.array_split(np.arange(n_problems), len(self._thetas))
         for theta, group in zip(self._thetas, groups, strict=True):
-            K = X[:, self.support_] @ (theta * self.scales_)
+            K = self._weigh(X[:, self.support_], theta)
             for k in group:
                 coef = problem_coef(self.dual_coef_, self.n_support_, k, n_problems)
                 values[:, k] += K @ coef
         return values
+
+    def _weigh(self, stack, theta):
+        """Return the learned kernel from given ones, along the last axis."""
+        return stack @ (theta * self.scales_)
 
 
 def _no_kernel(weights):

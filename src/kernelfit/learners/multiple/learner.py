@@ -5,7 +5,7 @@ The others choose the weights by a rule, and the certificate is that of the mach
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,8 @@ class MultipleLearner:
         Largest number of steps.
     polish : bool, default=True
         Whether machines on given weights go on towards the exact solution.
+    by_cost : bool, default=False
+        Whether the weights of the rule depend on the cost.
     """
 
     family: KernelWeights
@@ -49,6 +51,7 @@ class MultipleLearner:
     tol: float
     max_iter: int
     polish: bool = True
+    by_cost: bool = False
 
     def learn(
         self,
@@ -88,7 +91,11 @@ class MultipleLearner:
         self, rows: Rows, tasks_at: Callable[[float], Tasks], Cs: Sequence[float]
     ) -> Iterator[Learned]:
         """Yield the results for increasing costs, each started from the one before."""
-        return path_by_starts(self, rows, tasks_at, Cs)
+        learner = self
+        if self.rule is not None and not self.by_cost:
+            weights = self.rule(self.family, tasks_at(Cs[0]), self.weight)
+            learner = replace(self, rule=lambda *_: weights)
+        return path_by_starts(learner, rows, tasks_at, Cs)
 
     def _train(
         self,

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.metric import KernelMetric
     from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
+    from kernelfit.estimators.nadaraya_watson import NadarayaWatson
+    from kernelfit.estimators.random_features import RandomFeatureAlignment
+    from kernelfit.estimators.ridge import KernelRidgeClassifier, KernelRidgeRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from kernelfit.selection.knpl_cv import KNPLClassifierCV, KNPLRegressorCV
     from kernelfit.selection.mkl_cv import MKLClassifierCV, MKLRegressorCV
     from kernelfit.selection.path import path
+    from kernelfit.selection.ridge_cv import KernelRidgeClassifierCV, KernelRidgeRegressorCV
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
     from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
 
@@ -46,6 +50,10 @@ __all__ = [
     "KNPLRegressorCV",
     "KernelKMeans",
     "KernelMetric",
+    "KernelRidgeClassifier",
+    "KernelRidgeClassifierCV",
+    "KernelRidgeRegressor",
+    "KernelRidgeRegressorCV",
     "KernelSVC",
     "KernelSVCCV",
     "KernelSVR",
@@ -54,6 +62,8 @@ __all__ = [
     "MKLClassifierCV",
     "MKLRegressor",
     "MKLRegressorCV",
+    "NadarayaWatson",
+    "RandomFeatureAlignment",
     "TKLClassifier",
     "TKLClassifierCV",
     "TKLRegressor",
@@ -79,6 +89,10 @@ _HOME = {
     "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
     "KernelKMeans": "kernelfit.clustering.kernel_kmeans",
     "KernelMetric": "kernelfit.estimators.metric",
+    "KernelRidgeClassifier": "kernelfit.estimators.ridge",
+    "KernelRidgeClassifierCV": "kernelfit.selection.ridge_cv",
+    "KernelRidgeRegressor": "kernelfit.estimators.ridge",
+    "KernelRidgeRegressorCV": "kernelfit.selection.ridge_cv",
     "KernelSVC": "kernelfit.estimators.svm",
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",
@@ -87,6 +101,8 @@ _HOME = {
     "MKLClassifierCV": "kernelfit.selection.mkl_cv",
     "MKLRegressor": "kernelfit.estimators.mkl",
     "MKLRegressorCV": "kernelfit.selection.mkl_cv",
+    "NadarayaWatson": "kernelfit.estimators.nadaraya_watson",
+    "RandomFeatureAlignment": "kernelfit.estimators.random_features",
     "TKLClassifier": "kernelfit.estimators.tkl",
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",
     "TKLRegressor": "kernelfit.estimators.tkl",

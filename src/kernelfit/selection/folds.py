@@ -219,13 +219,14 @@ def _evaluate(
                 if K is None:
                     K = across.kernel_matrix(initial, part)
                     K = initial(X[chunk], X[train]) if K is None else K
-                coef = np.stack([result.scale * result.x[0] for result in path])
-                intercept = np.array([result.intercept[0] for result in path])
-                block[:, part, problems[0]] = (K[:, rows] @ coef.T + intercept).T
+                coef = np.concatenate([result.scale * result.x for result in path])
+                intercept = np.concatenate([result.intercept for result in path])
+                values = (K[:, rows] @ coef.T + intercept).T
+                block[:, part, problems] = values.reshape(n_machines, -1, len(chunk)).swapaxes(1, 2)
                 continue
             for k, result in enumerate(path):
                 used = np.flatnonzero(result.x.any(axis=0))
-                if result.kernel is None:  # given matrices, weighed by theta
+                if result.kernel is None and across.matrix is not None:  # weighed by theta
                     K = machine._weigh(across.matrix[part][:, used], result.theta)
                 else:
                     K = result.kernel(X[chunk], X[train[rows][used]])

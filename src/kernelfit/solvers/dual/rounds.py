@@ -259,11 +259,15 @@ def run_rounds(
 
 
 def _stands_still(history: list[tuple[float, float]]) -> bool:
-    """Return whether many rounds have changed nothing but rounding errors."""
+    """Return whether many rounds have changed nothing but rounding errors.
+
+    With weights of very different size the objective may creep up for ever, far below the gap.
+    """
     if len(history) <= _PATIENCE:
         return False
     (before, gap_before), (objective, gap) = history[-_PATIENCE - 1], history[-1]
-    return objective - before <= 1e-12 * abs(objective) and gap >= 0.9 * gap_before
+    no_gain = objective - before <= max(1e-12 * abs(objective), 1e-9 * gap)
+    return no_gain and gap >= 0.9 * gap_before
 
 
 @jit()

@@ -67,6 +67,7 @@ HOOKS = {
         "_shape",
         "_take_rows",
         "_warn_if_unproven",
+        "_weigh",
     },
     "inspection": {
         "_check_test_data",

@@ -1,0 +1,108 @@
+"""Features of a recipe: a view of the table, then a learned metric or a forest."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+
+from kernelfit.ensemble.members import Recipe
+from kernelfit.ensemble.views import View, learn_view
+
+Array = NDArray[Any]
+
+_TREES = 100
+_LEAF = 3.0  # the least weight of the rows in a leaf
+
+
+@dataclass(frozen=True)
+class Data:
+    """The data of a fit.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n, d)
+        As a `Schema` reads it.
+    is_category : ndarray of bool of shape (d,)
+    targets : ndarray of shape (n, k)
+        One column a regression: the target, or -1 and 1 for a class against the rest.
+    labels : ndarray of int of shape (n,) or None
+        Class numbers; None in regression.
+    weight : ndarray of shape (n,)
+        Positive.
+    """
+
+    table: Array
+    is_category: Array
+    targets: Array
+    labels: Array | None
+    weight: Array
+
+    def take(self, rows: Array) -> "Data":
+        """Return some rows."""
+        return Data(
+            self.table[rows],
+            self.is_category,
+            self.targets[rows],
+            None if self.labels is None else self.labels[rows],
+            self.weight[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Features:
+    """Turns a table into the features that the kernel of a recipe compares.
+
+    Attributes
+    ----------
+    view : View
+    forest : estimator or None
+        Whose leaves are the features.
+    factor : ndarray or None
+        The metric, as a linear map of the view.
+    """
+
+    view: View
+    forest: Any = None
+    factor: Array | None = None
+
+    def __call__(self, table: Array) -> Array:
+        """Return the features, one row a row of the table."""
+        Z = self.view(table)
+        if self.forest is not None:
+            return np.asarray(self.forest.apply(Z))
+        return Z if self.factor is None else Z @ self.factor
+
+
+def learn_features(data: Data, recipe: Recipe, seed: int) -> Features:
+    """Learn the features of a recipe from training rows.
+
+    Parameters
+    ----------
+    data : Data
+    recipe : Recipe
+    seed : int
+        Of what is random.
+
+    Returns
+    -------
+    Features
+    """
+    view = learn_view(data.table, data.is_category, data.weight, recipe.shape)
+    if getattr(recipe, "kernel", None) == "forest":
+        return Features(view, forest=_grow(view(data.table), data, seed))
+    return Features(view)
+
+
+def _grow(Z: Array, data: Data, seed: int) -> Any:
+    """Return a forest of extremely randomised trees, in which a weight of 2 is a repeated row."""
+    options = {
+        "n_estimators": _TREES,
+        "min_weight_fraction_leaf": min(0.5, _LEAF / data.weight.sum()),
+        "random_state": seed,
+    }
+    if data.labels is None:
+        forest = ExtraTreesRegressor(max_features=0.5, **options)
+        return forest.fit(Z, data.targets[:, 0], data.weight)
+    return ExtraTreesClassifier(**options).fit(Z, data.labels, data.weight)

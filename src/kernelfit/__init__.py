@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
+    from kernelfit.estimators.metric import KernelMetric
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
@@ -43,6 +44,7 @@ __all__ = [
     "KNPLRegressor",
     "KNPLRegressorCV",
     "KernelKMeans",
+    "KernelMetric",
     "KernelSVC",
     "KernelSVCCV",
     "KernelSVR",
@@ -72,6 +74,7 @@ _HOME = {
     "KNPLRegressor": "kernelfit.estimators.knpl",
     "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
     "KernelKMeans": "kernelfit.clustering.kernel_kmeans",
+    "KernelMetric": "kernelfit.estimators.metric",
     "KernelSVC": "kernelfit.estimators.svm",
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",

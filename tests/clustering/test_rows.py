@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelfit.clustering.rows import KnownRows, distinct_affinities, distinct_points, row_marks
+from kernelfit.clustering.rows import KnownRows, distinct_affinities, row_marks
+from kernelfit.utils.distinct import distinct_points
 
 
 def data(seed=0, n=60, d=3):

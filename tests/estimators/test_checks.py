@@ -24,6 +24,8 @@ VARIANTS = [
     kernelfit.CDSKClustering(affinity="nearest_neighbors"),
     kernelfit.CDSKClustering(affinity="self_tuning", assign_labels="cluster_qr"),
     kernelfit.CDSKClustering(n_landmarks=20),
+    kernelfit.KernelMetric("agop"),
+    kernelfit.KernelMetric("agop", diagonal=False, kernel="exponential"),
     kernelfit.KernelSVC(multi_class="ovr"),
     kernelfit.KernelSVC(kernel="linear", class_weight="balanced"),
     kernelfit.KernelSVC(kernel="laplacian", fit_intercept=False),

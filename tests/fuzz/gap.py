@@ -69,7 +69,8 @@ def zero_value(p, cost, epsilon, fit_intercept):
             above, below = cost[p > 0].sum(), cost[p < 0].sum()
             return 2.0 * min(above, below) if fit_intercept else above + below
         ends = np.concatenate([p - epsilon, p + epsilon]) if fit_intercept else [0.0]
-        return min(cost @ np.maximum(np.abs(p - b) - epsilon, 0.0) for b in ends)
+        rounding = 8.0 * _UNIT * np.abs(p).max() * cost.sum()  # of the ends
+        return min(cost @ np.maximum(np.abs(p - b) - epsilon, 0.0) for b in ends) + rounding
 
 
 def _weights(data):

@@ -209,7 +209,9 @@ def test_every_solution_of_a_path_meets_the_tolerance(kind, task, Cs):
         for C, result in zip(Cs, found, strict=True):
             problem, beta = problems[C], result.x[0]
             value = problem.p @ beta - 0.5 * beta @ K @ beta - problem.epsilon * np.abs(beta).sum()
-            assert duality_gap(problem, beta, result.intercept[0]) <= 1.01e-4 * value
+            gap = duality_gap(problem, beta, result.intercept[0])
+            assert gap <= 1.01e-4 * value
+            assert_allclose([result.objective, result.gap], [value, gap], atol=1e-9 * value)
 
 
 def test_every_adaptive_solution_of_a_path_meets_the_tolerance():

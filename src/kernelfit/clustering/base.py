@@ -22,8 +22,9 @@ from kernelfit.clustering.affinities import (
 )
 from kernelfit.clustering.diagnosis import diagnose_scales
 from kernelfit.clustering.matrices import BlockProducts, LowRank
-from kernelfit.clustering.rows import KnownRows, distinct_affinities, distinct_points, row_marks
+from kernelfit.clustering.rows import KnownRows, distinct_affinities, row_marks
 from kernelfit.utils.atomic import blank_copy
+from kernelfit.utils.distinct import distinct_points
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import blas_threads, one_blas_thread

@@ -19,6 +19,7 @@ Data = Any  # ndarray or scipy.sparse CSR
 # long as by the matrix product ||x||^2 + ||y||^2 - 2 x'y, and lose nothing to cancellation.
 MAX_DIRECT_FEATURES = 64
 _MAX_SQUARE = 1e300  # sums of some such numbers are finite
+_ROUNDING = 32.0 * float(np.finfo(np.float64).eps)  # of a sum of squares, summed up in two orders
 _COLUMN_BLOCK = 512  # columns per pass of the loop below: its operands stay in the L2 cache
 
 
@@ -110,11 +111,16 @@ def manhattan_distances(X: Array, Y: Array | None = None) -> Array:
 
 
 def expand_squares(P: Array, x_norms: Array, y_norms: Array) -> None:
-    """Turn inner products into squared distances in place, clipped at zero."""
+    """Turn inner products into squared distances in place.
+
+    Below the rounding error of the norms they are zero: equal points are at distance zero.
+    """
     for row, norm in zip(P, x_norms, strict=True):
+        norms = norm + y_norms  # first: x and y exchanged give the same to the last bit
         row *= -2.0
-        row += norm + y_norms  # the norms first: x and y exchanged give the same to the last bit
-        np.maximum(row, 0.0, out=row)
+        row += norms
+        norms *= _ROUNDING
+        np.copyto(row, 0.0, where=row <= norms)
 
 
 def pad_features(XT: Array) -> Array:

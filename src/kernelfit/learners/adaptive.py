@@ -264,7 +264,7 @@ class AdaptiveLearner:
             return solve_dual(gram, task, start=start, assume_psd=self.assume_psd, **options)
 
         latest: list[SaddleResult | None] = [None] * len(self.etas)
-        before: DualResult | None = None
+        before: FloatArray | None = None
         for C, plain in zip(Cs, dual_path(solve, gram, tasks_at, Cs, self.tol), strict=True):
             (task,) = tasks_at(C)
             unit = Penalty(self.penalty.method, 1.0, True).absolute(plain.x, weight, repeats).eta
@@ -272,7 +272,7 @@ class AdaptiveLearner:
                 if np.isinf(multiple) and neutral == 1.0:
                     yield self._candidate(plain, plain.x, plain.intercept, 1.0)
                     continue
-                known = latest[j] if plain is before else None
+                known = latest[j] if plain.x is before else None
                 if known is None or not meets_tolerance(
                     task, known.x[0], known.response.values, known.objective, self.tol
                 ):
@@ -281,7 +281,7 @@ class AdaptiveLearner:
                 latest[j] = known
                 intercept = self._neutral_intercept(known, task)
                 yield self._candidate(known, known.x[0], intercept, neutral)
-            before = plain
+            before = plain.x
 
     def _candidate(self, result: Any, x: FloatArray, intercept: float, scale: float) -> Learned:
         return Learned.of(

@@ -1,7 +1,7 @@
 r"""Machines with a fixed kernel: one for a task, or the path of growing costs."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,9 @@ def dual_path(
     for C in Cs:
         (task,) = tasks_at(C)
         if result is not None:
-            if inside and meets_tolerance(task, result.x, result.decision, result.objective, tol):
+            known = carried_over(result, task, tol) if inside else None
+            if known is not None:
+                result = known
                 yield result
                 continue
             beta, curvature = result.x, float(result.x @ result.decision)
@@ -138,6 +140,19 @@ def dual_path(
 def is_inside(task: Task, beta: FloatArray) -> bool:
     """Return whether no variable is at the bound that the cost sets."""
     return not (np.abs(beta) >= np.maximum(task.upper, -task.lower)).any()
+
+
+def carried_over(result: DualResult, task: Task, tol: float) -> DualResult | None:
+    """Return a solution for a smaller cost with the task's certificate, or None if it misses tol.
+
+    The coefficients are the same array, by which a caller knows it.
+    """
+    centred, shift = task.centred()
+    gap, objective, intercept, _ = centred.certificate(result.x, result.decision)
+    if not gap <= tol * abs(objective):
+        return None
+    gap = gap if result.status == "proved" else np.nan
+    return replace(result, objective=objective, gap=gap, intercept=intercept + shift)
 
 
 def meets_tolerance(

@@ -68,6 +68,9 @@ def test_the_model_has_the_curvature_of_the_proximal_energy(monkeypatch, whole):
     model.step(problem, beta, family.respond(beta), V, 1e-6)
     ((U, L),) = trained
     assert 1 < U.shape[1] < size  # some eigenvalues are cut, and some are not
+    a, _, s = model._cut(family.respond(beta).D.restrict(V))
+    cut = (a - s)[s > 0.0].mean()
+    assert np.abs(a - cut).min() > 0.1  # far from the kink, which a difference must not meet
     K = family.gram(U).whole + L[0] @ L[0].T
 
     h, steps = 1e-4, rng.standard_normal((5, 1, 20))

@@ -5,7 +5,9 @@ ones when K is ill-conditioned. On those the dual is an equality-constrained qua
 factorisation, f^3 / 3 operations, solves it. Variables that the solution would carry past a bound
 (or past the kink at 0) are put there and the rest is solved again, until all fit. The step goes to
 the minimum on the segment towards that point, or on the plain Newton direction up to the first
-bound, whichever is lower: it never increases the objective.
+bound, whichever is lower: it never increases the objective. Where bounds keep cutting steps short,
+a walk meets them one by one: the factor of the matrix without one row and column follows from the
+one with it by f^2 operations (Givens rotations).
 
 Symbols are those of :mod:`kernelfit.solvers.dual.pair_steps`; ``move`` is the displacement of the
 free variables, ``K_free`` the part of K that belongs to them.
@@ -20,6 +22,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from kernelfit.linalg.indexed import add_rows, gather
 from kernelfit.solvers.result import FloatArray
+from kernelfit.utils.jit import jit
 
 BoolArray = npt.NDArray[np.bool_]
 _MAX_PASSES = 30
@@ -31,22 +34,43 @@ _sum: Any = np.add.reduce  # as the method, with less overhead
 
 
 def _factorise(A: FloatArray) -> FloatArray:
-    """Return the upper Cholesky factor in Fortran order."""
+    """Return the lower Cholesky factor in Fortran order; what is above it is not zero."""
     if len(A) > _FEW:
-        return np.asarray(np.linalg.cholesky(A).T, dtype=np.float64)
-    factor, info = dpotrf(A.T, clean=0)
+        return np.asfortranarray(np.linalg.cholesky(A))
+    factor, info = dpotrf(A.T, lower=1, clean=0)
     if info != 0:
         raise np.linalg.LinAlgError("Matrix is not positive definite")
-    upper: FloatArray = factor
-    return upper
+    lower: FloatArray = factor
+    return lower
 
 
-def _minimise(A: FloatArray, rhs: FloatArray, fixed_sum: float, fit_intercept: bool) -> FloatArray:
+@jit()
+def _drop(U: FloatArray, j: int, out: FloatArray) -> None:
+    """Write the upper Cholesky factor without the j-th variable, in C order; U is overwritten."""
+    m = len(out)
+    for k in range(j):
+        for c in range(k, m):
+            out[k, c] = U[k, c + (c >= j)]
+    # Without its j-th column U has an entry below the diagonal in each later one. A rotation of
+    # the rows k and k + 1 makes it vanish.
+    for k in range(j, m):
+        a, b = U[k, k + 1], U[k + 1, k + 1]
+        size = math.sqrt(a * a + b * b)
+        a, b = a / size, b / size
+        for c in range(k, m):
+            upper, lower = U[k, c + 1], U[k + 1, c + 1]
+            out[k, c] = a * upper + b * lower
+            U[k + 1, c + 1] = a * lower - b * upper
+
+
+def _minimise(
+    factor: FloatArray, rhs: FloatArray, fixed_sum: float, fit_intercept: bool
+) -> FloatArray:
     """Return the solution of ``A x = rhs``, with ``sum(x) = -fixed_sum`` where that is asked."""
     sides = np.empty((1 + fit_intercept, rhs.size))
     sides[0] = rhs
     sides[1:] = 1.0
-    solved = dpotrs(_factorise(A), sides.T, overwrite_b=1)[0].T
+    solved = dpotrs(factor, sides.T, lower=1, overwrite_b=1)[0].T
     target: FloatArray = solved[0]
     total = _sum(target)
     if fit_intercept:
@@ -85,7 +109,7 @@ def _fit_into_bounds(
         gather(A, inside, inside, part)
         at_end = move * fixed
         rhs = -(slope + A @ at_end)[inside]
-        target = _minimise(part, rhs, _sum(at_end), fit_intercept)
+        target = _minimise(_factorise(part), rhs, _sum(at_end), fit_intercept)
         low, high = least[inside], most[inside]
         move[inside] = np.minimum(np.maximum(target, low), high)
         leaves = (target <= low) | (target >= high)
@@ -109,6 +133,83 @@ def _line_search(
     return -length * (rate + 0.5 * length * curvature), length
 
 
+def _leap(
+    A: FloatArray,
+    ridge: float,
+    slope: FloatArray,
+    least: FloatArray,
+    most: FloatArray,
+    fit_intercept: bool,
+) -> tuple[float, float, FloatArray, npt.NDArray[np.intp], int]:
+    """Return the gain, the length and the move of a step past many bounds, or to the first one.
+
+    Also which variables it takes to a bound, and the status.
+    """
+    move = _minimise(_factorise(A), -slope, 0.0, fit_intercept)
+    outside = ((move < least) | (move > most)).nonzero()[0]
+    if not outside.size:
+        return *_line_search(A, ridge, slope, move), move, outside, STEP
+    past = move[outside]
+    rooms = np.where(past < 0.0, least[outside], most[outside]) / past
+    first = int(rooms.argmin())
+    many, fixed = _fit_into_bounds(A, slope, least, most, move, fit_intercept)
+    # Shortened before it meets K: where K is nearly singular the full step is huge.
+    move = move * rooms[first]
+    gain, length = _line_search(A, ridge, slope, move)
+    many_gain, many_length = _line_search(A, ridge, slope, many)
+    if not many_gain > gain:
+        return gain, length, move, outside[first : first + 1], BLOCKED
+    status = STEP if many_length == 1.0 else BLOCKED
+    return many_gain, many_length, many, fixed.nonzero()[0], status
+
+
+def _walk(
+    A: FloatArray,
+    ridge: float,
+    slope: FloatArray,
+    least: FloatArray,
+    most: FloatArray,
+    fit_intercept: bool,
+    max_bounds: int,
+) -> tuple[FloatArray, bool]:
+    """Return how far steps to one bound after the other go, and whether the last one met none."""
+    factor = _factorise(A)
+    active = np.arange(slope.size)
+    moved, step = np.zeros((2, slope.size))
+    for _ in range(max_bounds):
+        here = slope[active]
+        if fit_intercept:
+            here -= _sum(here) / active.size
+        move = _minimise(factor, -here, 0.0, fit_intercept)
+        # The room of a variable as a part of its move; nan where both are 0.
+        ends = np.where(move < 0.0, least[active], most[active]) - moved[active]
+        rooms = ends / move
+        first = int(np.fmin(rooms, 2.0).argmin())
+        blocked = rooms[first] < 1.0
+        step[:] = 0.0
+        step[active] = move * rooms[first] if blocked else move
+        gain, length = _line_search(A, ridge, slope, step)
+        if not gain > 0.0:
+            return moved, False
+        if length < 1.0:
+            step *= length
+        moved = np.minimum(np.maximum(moved + step, least), most)
+        if not blocked or length < 1.0:
+            return moved, not blocked
+        slope = slope + (A @ step - ridge * step)
+        met = active[first]
+        moved[met] = least[met] if move[first] < 0.0 else most[met]
+        at_end = (moved[active] <= least[active]) | (moved[active] >= most[active])
+        if active.size - np.count_nonzero(at_end) <= fit_intercept:
+            return moved, True
+        for j in at_end.nonzero()[0][::-1]:
+            smaller = np.empty((len(factor) - 1,) * 2)
+            _drop(factor.T, j, smaller)
+            factor = smaller.T
+        active = active[~at_end]
+    return moved, False
+
+
 def newton_step(
     K: FloatArray,
     g: FloatArray,
@@ -118,13 +219,13 @@ def newton_step(
     epsilon: float,
     fit_intercept: bool,
     ridge: float,
-    first_bound_only: bool,
+    walk: int,
 ) -> int:
     """Take one step in place.
 
-    With ``first_bound_only`` the step ends at the first bound in its way. As many steps as there
-    are free variables then reach the minimum over them, however ill-conditioned K is; without, a
-    step may meet many bounds at once, which is faster where it goes well.
+    A walk meets one bound after the other. One of as many bounds as there are free variables
+    reaches the minimum over them, however ill-conditioned K is; without, a step may meet many
+    bounds at once, which is faster where it goes well.
 
     Raises ``numpy.linalg.LinAlgError``, with nothing changed, when K on the free variables plus
     ``ridge * trace`` on its diagonal is not positive definite.
@@ -138,7 +239,8 @@ def newton_step(
         The task.
     ridge : float
         As a fraction of the trace.
-    first_bound_only : bool
+    walk : int
+        The largest number of bounds that a walk meets; 0 for a step without.
 
     Returns
     -------
@@ -147,7 +249,7 @@ def newton_step(
         another one may go further, ``STEP`` otherwise.
     """
     with np.errstate(all="ignore"):
-        return _step(K, g, beta, lower, upper, epsilon, fit_intercept, ridge, first_bound_only)
+        return _step(K, g, beta, lower, upper, epsilon, fit_intercept, ridge, walk)
 
 
 def _step(
@@ -159,7 +261,7 @@ def _step(
     epsilon: float,
     fit_intercept: bool,
     ridge: float,
-    first_bound_only: bool,
+    walk: int,
 ) -> int:
     inside = (lower < beta) & (beta < upper)
     if epsilon > 0.0:
@@ -185,28 +287,12 @@ def _step(
         slope -= _sum(slope) / f
     least, most = low - start, high - start
 
-    move = _minimise(A, -slope, 0.0, fit_intercept)
-    outside = ((move < least) | (move > most)).nonzero()[0]
-    fixed = outside[:0]
-    status = STEP
-    if not outside.size:
-        gain, length = _line_search(A, ridge, slope, move)
+    if walk:
+        move, ended = _walk(A, ridge, slope, least, most, fit_intercept, walk)
+        fixed = ((move == least) | (move == most)).nonzero()[0]
+        gain, length, status = float(move.any()), 1.0, STEP if ended else BLOCKED
     else:
-        status = BLOCKED
-        past = move[outside]
-        rooms = np.where(past < 0.0, least[outside], most[outside]) / past
-        first = int(rooms.argmin())
-        if not first_bound_only:
-            many, many_fixed = _fit_into_bounds(A, slope, least, most, move, fit_intercept)
-        # Shortened before it meets K: where K is nearly singular the full step is huge.
-        move = move * rooms[first]
-        fixed = outside[first : first + 1]
-        gain, length = _line_search(A, ridge, slope, move)
-        if not first_bound_only:
-            many_gain, many_length = _line_search(A, ridge, slope, many)
-            if many_gain > gain:
-                gain, length, move, fixed = many_gain, many_length, many, many_fixed.nonzero()[0]
-                status = STEP if length == 1.0 else BLOCKED
+        gain, length, move, fixed, status = _leap(A, ridge, slope, least, most, fit_intercept)
     if not gain > 0.0:
         return NO_STEP
     if length < 1.0:

@@ -220,7 +220,7 @@ class _QuarticState(DualState):
             g = v + self.rate * (beta / weight) * s
             for ridge in self.ridges:
                 try:
-                    status = newton_step(hessian, g, target, *box, ridge, repeat > 0)
+                    status = newton_step(hessian, g, target, *box, ridge, min(repeat, 1))
                     break
                 except np.linalg.LinAlgError:
                     continue

@@ -26,7 +26,7 @@ from kernelfit.utils.threads import threads_for
 
 # A blocked Newton step on f variables is repeated about _NEWTON_REPEATS / f times, and after a few
 # alternations on a block ever more often: where K has low rank, bounds are met one by one.
-_NEWTON_REPEATS = 400
+_NEWTON_REPEATS = 1600
 _PATIENT_ALTERNATIONS = 6
 
 
@@ -188,11 +188,8 @@ class _QuadraticState(DualState):
         with threads_for(n_free):
             for ridge in self.ridges:
                 try:
-                    status = newton_step(*problem, ridge, False)
-                    for _ in range(repeats):
-                        if status != BLOCKED:
-                            break
-                        status = newton_step(*problem, ridge, True)
+                    if newton_step(*problem, ridge, 0) == BLOCKED:
+                        newton_step(*problem, ridge, repeats)
                     return
                 except np.linalg.LinAlgError:
                     continue

@@ -1,0 +1,1 @@
+"""Metrics: linear maps of the inputs under which a kernel of the distance predicts well."""

@@ -1,0 +1,119 @@
+r"""The metric from the average gradient outer product: recursive feature machines.
+
+A kernel ridge regression :math:`f(x) = \sum_i a_i\,\varphi(\|L(x - x_i)\|^2)` is fitted, the metric
+becomes
+
+.. math::
+
+    M = L'L \leftarrow \frac1n \sum_i s_i \nabla f(x_i) \nabla f(x_i)',
+
+scaled to a trace of d, and so on for some rounds [1]_. In :math:`z = Lx` the gradients are
+:math:`L'g_i` with :math:`g_i = 2 [z_i (P a)_i - (P (a \circ Z))_i]`, :math:`P = \varphi'(S)`: one
+product of P for all of them. Before the next round M moves to the identity by d / (n + d), which
+keeps directions that few points have not shown to matter. The round of the least leave-one-out
+error is kept, and the start counts as one.
+
+References
+----------
+.. [1] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin. Mechanism for feature learning in
+   neural networks and backpropagation-free machine learning models. Science 383, 2024.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsymm
+
+from kernelfit.families.metric.leave_one_out import PROFILES, LeaveOneOut
+from kernelfit.families.metric.points import Points
+from kernelfit.families.metric.result import LearnedMetric, symmetric_factor
+from kernelfit.families.metric.widths import choose_start, learn_scale
+
+Array = NDArray[Any]
+
+
+def learn_gradient_metric(
+    points: Points, *, kernel: str = "rbf", diagonal: bool = True, max_iter: int = 5
+) -> LearnedMetric:
+    """Return the metric from average gradient outer products.
+
+    Parameters
+    ----------
+    points : Points
+    kernel : {"rbf", "exponential"}
+    diagonal : bool
+        Whether to keep the diagonal of M only, the widths of the features.
+    max_iter : int
+        Number of rounds.
+
+    Returns
+    -------
+    LearnedMetric
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit.families.metric.agop import learn_gradient_metric
+    >>> from kernelfit.families.metric.points import draw_points
+    >>> X = np.random.default_rng(0).uniform(-3, 3, (60, 2))
+    >>> points = draw_points(X, np.sin(X[:, :1]), np.ones(60), 600, 0)
+    >>> factor = learn_gradient_metric(points).factor
+    >>> bool(factor[0] > 5 * factor[1])
+    True
+    """
+    d = int(points.varies.sum())
+    share = d / (len(points.X) + d)
+    identity = points.varies.astype(np.float64)
+    if not diagonal:
+        identity = np.diag(identity)
+    scale, ridge = choose_start(points, kernel)
+    M, rounds = identity, []
+    for _ in range(max_iter + 1):
+        factor = np.sqrt(M) if diagonal else symmetric_factor(M)
+        X = points.X * factor if diagonal else points.X @ factor.T
+        mapped = replace(points, X=X)
+        scale, ridge, error = learn_scale(mapped, kernel=kernel, scale=scale, ridge=ridge)
+        rounds.append((error, np.sqrt(scale) * factor, ridge))
+        slopes = gradients(mapped, kernel, scale, ridge)
+        if diagonal:
+            M = factor**2 * sum(np.einsum("ij,ij->j", g, g) for g in slopes)
+            trace = float(np.sum(M))
+        else:
+            M = factor.T @ sum(g.T @ g for g in slopes) @ factor
+            trace = float(np.trace(M))
+        if not trace > 0.0:  # all targets are equal, or all features
+            break
+        M = (1.0 - share) * d / trace * M + share * identity
+    error, factor, ridge = min(rounds, key=lambda found: found[0])
+    return LearnedMetric(factor, ridge, error, tuple(found[0] for found in rounds))
+
+
+def gradients(points: Points, kernel: str, scale: float, ridge: float) -> Iterator[Array]:
+    """Yield the gradients of each output of a ridge regression at its points, up to a factor.
+
+    Parameters
+    ----------
+    points : Points
+    kernel : {"rbf", "exponential"}
+    scale : float
+        The width of all features.
+    ridge : float
+
+    Yields
+    ------
+    ndarray of shape (n, d)
+        A row a point, multiplied by the root of its weight.
+    """
+    X = points.X
+    error = LeaveOneOut(X, points.Y, points.weight, PROFILES[kernel])
+    w = np.full(X.shape[1], scale)
+    coef = error(w, ridge).coef
+    _, slope = PROFILES[kernel](error.squared_distances(w))
+    root = np.sqrt(points.weight)[:, None]
+    terms = np.asfortranarray(np.column_stack([X, np.ones(len(X))]))
+    for a in coef.T:
+        sums = dsymm(1.0, slope, a[:, None] * terms, lower=1)
+        yield root * (sums[:, -1:] * X - sums[:, :-1])

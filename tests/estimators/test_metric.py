@@ -1,0 +1,159 @@
+"""KernelMetric: targets, weights, names, pipelines, bad input."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_friedman1
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from kernelfit import KernelMetric, KernelSVC
+
+METHODS = [{"method": "loo"}, {"method": "agop"}, {"method": "agop", "diagonal": False}]
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def friedman():
+    return make_friedman1(120, 8, noise=0.1, random_state=0)
+
+
+@pytest.mark.parametrize("options", METHODS)
+def test_distances_are_those_of_the_components(friedman, options):
+    X, y = friedman
+    metric = KernelMetric(**options).fit(X, y)
+    np.testing.assert_allclose(metric.transform(X), X @ metric.components_.T, atol=1e-10)
+    np.testing.assert_allclose(metric.feature_importances_.sum(), 1.0)
+    # Only the first five features matter.
+    assert set(np.argsort(-metric.feature_importances_)[:5]) == set(range(5))
+    Z = metric.transform(X)
+    spread = (metric.components_**2).sum(axis=0) * X.var(axis=0)
+    np.testing.assert_allclose(metric.feature_importances_, spread / spread.sum())
+    if metric.components_[~np.eye(8, dtype=bool)].any():
+        assert options["diagonal"] is False
+    assert Z.shape == X.shape
+
+
+@pytest.mark.parametrize("options", METHODS)
+def test_units_have_no_influence(friedman, options):
+    X, y = friedman
+    scale = 2.0 ** np.arange(-4, 4)  # exact, and a shift that keeps most digits
+    first = KernelMetric(**options).fit(X, y)
+    second = KernelMetric(**options).fit(scale * X, 8.0 * y)
+    np.testing.assert_allclose(second.components_ * scale, first.components_, rtol=1e-6)
+    assert second.error_ == pytest.approx(first.error_)
+
+
+def test_labels_of_any_kind_are_columns(iris):
+    X, y = iris
+    names = np.array(["a", "b", "c"])[y]
+    columns = (y[:, None] == np.arange(3)).astype(float)
+    by_number = KernelMetric().fit(X, y)
+    for metric in (
+        KernelMetric().fit(X, names),
+        KernelMetric(task="regression").fit(X, columns),
+        KernelMetric().fit(X, columns.astype(int)),  # several labels a point
+    ):
+        np.testing.assert_allclose(metric.components_, by_number.components_, rtol=1e-6)
+
+
+def test_two_classes_are_one_column(iris):
+    X, y = iris[0], iris[1] > 0
+    expected = KernelMetric().fit(X, np.where(y, 0.75, -0.2))
+    np.testing.assert_allclose(KernelMetric().fit(X, y).components_, expected.components_)
+
+
+def test_task_decides_what_integers_are(friedman):
+    X, y = friedman
+    y = np.round(y)
+    numbers = KernelMetric(task="regression").fit(X, y)
+    assert numbers.error_ == pytest.approx(KernelMetric().fit(X, y + 0.5).error_)
+    assert numbers.error_ != KernelMetric().fit(X, y).error_
+
+
+def test_several_outputs_share_the_metric(friedman):
+    X, y = friedman
+    both = KernelMetric().fit(X, np.column_stack([y, 0.0 * y]))
+    np.testing.assert_allclose(both.components_, KernelMetric().fit(X, y).components_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("options", METHODS)
+@pytest.mark.parametrize("max_samples", [40, 600])
+def test_weights_equal_repeated_rows(iris, options, max_samples):
+    X, y = iris
+    X = np.unique(X, axis=0)
+    y = (X[:, 2] > 2).astype(int) + (X[:, 3] > 1.7)
+    weight = np.random.default_rng(0).integers(0, 4, len(X))
+    rows = np.repeat(np.arange(len(X)), weight)
+    metric = KernelMetric(**options, max_samples=max_samples, random_state=0)
+    first = clone(metric).fit(X, y, sample_weight=weight)
+    second = clone(metric).fit(X[rows][::-1], y[rows][::-1])
+    np.testing.assert_array_equal(first.components_, second.components_)
+
+
+def test_names_of_the_features(iris):
+    X = pd.DataFrame(iris[0], columns=["a", "b", "c", "d"])
+    metric = KernelMetric().fit(X, iris[1])
+    assert list(metric.get_feature_names_out()) == ["a", "b", "c", "d"]
+    full = KernelMetric("agop", diagonal=False).fit(X, iris[1])
+    assert list(full.get_feature_names_out()) == [f"kernelmetric{k}" for k in range(4)]
+    frame = full.set_output(transform="pandas").transform(X)
+    assert list(frame.columns) == list(full.get_feature_names_out())
+
+
+def test_constant_features_and_targets(iris):
+    X = np.column_stack([iris[0], np.full(150, 0.1)])
+    metric = KernelMetric().fit(X, iris[1])
+    assert not metric.components_[:, 4].any() and metric.feature_importances_[4] == 0.0
+    metric = KernelMetric().fit(X, np.full(150, 0.5))  # nothing to learn: standardised
+    Z = metric.transform(X)[:, :4]
+    np.testing.assert_allclose(Z.var(axis=0), Z[:, 0].var())
+    metric = KernelMetric("agop", diagonal=False).fit(np.ones((9, 2)), np.arange(9.0) + 0.5)
+    assert not metric.components_.any() and not metric.feature_importances_.any()
+
+
+@pytest.mark.parametrize("options", METHODS)
+def test_pipeline_search_and_pickle(iris, options):
+    X, y = iris[0][::3], iris[1][::3]
+    pipeline = make_pipeline(KernelMetric(**options, max_iter=3), KernelSVC(gamma=1.0))
+    grid = {"kernelmetric__kernel": ["rbf", "exponential"], "kernelsvc__C": [1.0, 10.0]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
+    assert search.best_score_ > 0.9
+    again = pickle.loads(pickle.dumps(search))
+    np.testing.assert_array_equal(again.predict(X), search.predict(X))
+
+
+def test_failed_fit_leaves_the_estimator_as_it_was(iris):
+    metric = KernelMetric().fit(*iris)
+    before = metric.components_.copy()
+    with pytest.raises(ValueError):
+        metric.fit(iris[0], iris[1], sample_weight=np.zeros(150))
+    np.testing.assert_array_equal(metric.components_, before)
+
+
+def test_verbose_reports_the_error(iris, caplog):
+    KernelMetric(verbose=1).fit(*iris)
+    assert "of the variance" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "y", "message"),
+    [
+        ({"method": "lmnn"}, None, "method"),
+        ({"prior": 0.0}, None, "prior"),
+        ({"max_samples": 1}, None, "max_samples"),
+        ({"task": "regression"}, ["a"] * 150, "expected targets that are numbers"),
+        ({}, np.full(150, np.nan), "NaN"),
+        ({}, np.array([None] * 150), "expected labels or numbers as targets"),
+    ],
+)
+def test_bad_input_is_named(iris, options, y, message):
+    with pytest.raises(ValueError, match=message):
+        KernelMetric(**options).fit(iris[0], iris[1] if y is None else y)

@@ -1,0 +1,86 @@
+"""Newton steps on the free variables: what they reach, and the factor that a walk keeps."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from kernelfit.solvers.dual.newton_steps import BLOCKED, NO_STEP, STEP, _drop, newton_step
+
+
+@pytest.mark.parametrize("j", [0, 3, 6])
+def test_the_factor_without_a_variable(j):
+    rng = np.random.default_rng(0)
+    B = rng.standard_normal((9, 7))
+    A = B.T @ B
+    out = np.full((6, 6), np.nan)
+    _drop(np.linalg.cholesky(A).T.copy(), j, out)
+    U = np.triu(out)
+    smaller = np.delete(np.delete(A, j, 0), j, 1)
+    assert_allclose(U.T @ U, smaller, atol=1e-12 * np.trace(A))
+
+
+def random_problem(seed, rank, n=30, epsilon=0.0):
+    """Return K, p, a box and a feasible start with every variable free."""
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((n, rank))
+    K, p = features @ features.T, rng.standard_normal(n)
+    upper = rng.uniform(0.5, 2.0, n)
+    beta = rng.uniform(0.1, 0.4, n) * np.where(np.arange(n) % 2, 1.0, -1.0)
+    beta[-1] -= beta.sum()
+    upper[-1] = 2.0 * abs(beta[-1]) + 1.0
+    return K, p, -upper, upper, beta
+
+
+def objective(K, p, epsilon, beta):
+    return 0.5 * beta @ K @ beta - p @ beta + epsilon * np.abs(beta).sum()
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+@pytest.mark.parametrize("rank", [3, 30])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_whole_walk_reaches_the_minimum_over_what_stays_free(seed, rank, epsilon, fit_intercept):
+    K, p, lower, upper, beta = random_problem(seed, rank)
+    g, start, total = K @ beta - p, beta.copy(), beta.sum()
+    status = newton_step(K, g, beta, lower, upper, epsilon, fit_intercept, 1e-13, len(p))
+    assert status == STEP
+    # A matrix of low rank is solved to a few digits only: a second step takes away what is left.
+    newton_step(K, g, beta, lower, upper, epsilon, fit_intercept, 1e-13, len(p))
+    assert np.all((beta >= lower) & (beta <= upper))
+    assert np.all(beta * start >= 0.0) or epsilon == 0.0  # none passes the kink
+    if fit_intercept:
+        assert_allclose(beta.sum(), total, atol=1e-12)
+    assert_allclose(g, K @ beta - p, atol=1e-11 * np.abs(K).sum())
+    assert objective(K, p, epsilon, beta) < objective(K, p, epsilon, start)
+    free = (beta > lower) & (beta < upper) & ((beta != 0.0) | (epsilon == 0.0))
+    slope = (g + epsilon * np.sign(beta))[free]
+    assert free.sum() < len(p)
+    if fit_intercept and slope.size:
+        slope -= slope.mean()
+    assert_allclose(slope, 0.0, atol=1e-8)
+
+
+def test_a_short_walk_meets_as_many_bounds_as_asked():
+    K, p, lower, upper, beta = random_problem(0, 3)
+    g = K @ beta - p
+    for met in range(1, 4):
+        before = objective(K, p, 0.0, beta)
+        assert newton_step(K, g, beta, lower, upper, 0.0, True, 1e-13, 1) == BLOCKED
+        assert np.count_nonzero((beta == lower) | (beta == upper)) == met
+        assert objective(K, p, 0.0, beta) < before
+
+
+def test_at_the_minimum_there_is_no_step():
+    K, p = np.eye(4), np.array([0.5, -0.5, 0.25, -0.25])
+    beta, bound = p.copy(), np.ones(4)
+    for walk in (0, 4):
+        assert newton_step(K, K @ beta - p, beta, -bound, bound, 0.0, True, 0.0, walk) == NO_STEP
+        assert_allclose(beta, p)
+
+
+def test_an_indefinite_matrix_is_refused():
+    K, bound = -np.eye(3) + 2.0 * np.diag([1.0, 1.0, 0.0]), np.ones(3)
+    beta = np.array([0.1, 0.1, -0.2])
+    for walk in (0, 3):
+        with pytest.raises(np.linalg.LinAlgError):
+            newton_step(K, K @ beta, beta, -bound, bound, 0.0, True, 1e-13, walk)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
     from kernelfit.ensemble.auto import AutoKernelClassifier, AutoKernelRegressor
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
+    from kernelfit.estimators.forest import ForestKernel
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.metric import KernelMetric
@@ -35,6 +36,7 @@ __all__ = [
     "DANKClassifierCV",
     "DANKRegressor",
     "DANKRegressorCV",
+    "ForestKernel",
     "GPKClassifier",
     "GPKClassifierCV",
     "GPKRegressor",
@@ -65,6 +67,7 @@ _HOME = {
     "DANKClassifierCV": "kernelfit.selection.dank_cv",
     "DANKRegressor": "kernelfit.estimators.dank",
     "DANKRegressorCV": "kernelfit.selection.dank_cv",
+    "ForestKernel": "kernelfit.estimators.forest",
     "GPKClassifier": "kernelfit.estimators.gpk",
     "GPKClassifierCV": "kernelfit.selection.gpk_cv",
     "GPKRegressor": "kernelfit.estimators.gpk",

@@ -33,6 +33,7 @@ VARIANTS = [
     kernelfit.KernelSVC(cache_size=1e-3, n_jobs=2),
     kernelfit.KernelSVC(warm_start=True),
     kernelfit.KernelSVR(kernel="poly", degree=2, coef0=1.0),
+    kernelfit.KernelSVR(kernel="exponential", gamma="auto"),
     kernelfit.KernelSVR(kernel="precomputed"),
     kernelfit.KernelSVR(warm_start=True, kernel="linear"),
     kernelfit.DANKClassifier(eta="0.1*auto", out_of_sample="knn"),

@@ -52,12 +52,14 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
         or laplacian kernel.
     n_neighbors : int, default=5
         For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
-    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
-        The initial kernel; precomputed matrices need ``out_of_sample="neutral"``.
+    kernel : str or callable, default="rbf"
+        The initial kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32",
+        "matern52", "rational_quadratic", "additive" or "precomputed"; precomputed matrices need
+        ``out_of_sample="neutral"``.
     degree : int, default=3
         Of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Of the polynomial, rbf and laplacian kernels; see `KernelSVC`.
+    gamma : {"scale", "auto"}, float or array-like, default="scale"
+        Of all kernels by name but the linear one; see `KernelSVC`.
     coef0 : float, default=0.0
         Of the polynomial kernel.
     fit_intercept : bool, default=True
@@ -258,12 +260,14 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
         or laplacian kernel.
     n_neighbors : int, default=5
         For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
-    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
-        The initial kernel; precomputed matrices need ``out_of_sample="neutral"``.
+    kernel : str or callable, default="rbf"
+        The initial kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32",
+        "matern52", "rational_quadratic", "additive" or "precomputed"; precomputed matrices need
+        ``out_of_sample="neutral"``.
     degree : int, default=3
         Of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Of the polynomial, rbf and laplacian kernels; see `KernelSVC`.
+    gamma : {"scale", "auto"}, float or array-like, default="scale"
+        Of all kernels by name but the linear one; see `KernelSVC`.
     coef0 : float, default=0.0
         Of the polynomial kernel.
     fit_intercept : bool, default=True

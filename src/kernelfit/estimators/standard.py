@@ -9,21 +9,20 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.estimators.machine import KernelMachine
+from kernelfit.kernels.base import KernelFunction, is_psd
 from kernelfit.kernels.gram import c_ordered
 from kernelfit.kernels.standard import (
-    RBF,
+    KERNEL_NAMES,
+    SPARSE_NAMES,
     Linear,
-    Polynomial,
-    StandardKernel,
+    gamma_of_name,
     kernel_from_name,
     scale_gamma,
 )
 from kernelfit.learners.training import TrainingGram, fits
 from kernelfit.tasks.multiclass import problem_coef
 from kernelfit.utils.sklearn_private import Interval, StrOptions
-from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
-
-_SPARSE_KERNELS = ("linear", "poly", "rbf")
+from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix, check_widths
 
 
 class StandardKernelMachine(KernelMachine):
@@ -31,12 +30,13 @@ class StandardKernelMachine(KernelMachine):
 
     _parameter_constraints: ClassVar[dict] = {
         **KernelMachine._parameter_constraints,
-        "kernel": [
-            StrOptions({"linear", "poly", "rbf", "laplacian", "precomputed"}),
-            callable,
-        ],
+        "kernel": [StrOptions({*KERNEL_NAMES, "precomputed"}), callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "gamma": [
+            StrOptions({"scale", "auto"}),
+            Interval(Real, 0, None, closed="neither"),
+            "array-like",
+        ],
         "coef0": [Interval(Real, None, None, closed="neither")],
     }
 
@@ -52,7 +52,7 @@ class StandardKernelMachine(KernelMachine):
 
     @property
     def _takes_sparse(self):
-        return isinstance(self.kernel, str) and self.kernel in _SPARSE_KERNELS
+        return isinstance(self.kernel, str) and self.kernel in SPARSE_NAMES
 
     def _check_training_data(self, X, y, owner=None):
         """Return checked data. Names of features are stored in, and errors name, the owner."""
@@ -84,7 +84,7 @@ class StandardKernelMachine(KernelMachine):
         owner = self if owner is None else owner
         # What counts is the kernel of the fit, whatever the parameters are now.
         initial = self._initial_kernel
-        takes_sparse = isinstance(initial, Linear | Polynomial | RBF)
+        takes_sparse = isinstance(initial, KernelFunction) and initial.takes_sparse
         _check_density(X, takes_sparse, "precomputed" if initial is None else initial)
         if initial is not None:
             return validate_data(owner, X, reset=False, accept_sparse="csr", dtype=np.float64)
@@ -112,19 +112,9 @@ class StandardKernelMachine(KernelMachine):
             return None
         if callable(self.kernel):
             return self.kernel
-        gamma = self.gamma
-        if self.kernel == "linear":
-            gamma = None
-        elif gamma == "scale":
-            gamma = scale_gamma(X, weight)
-        elif gamma == "auto":
-            gamma = 1.0 / X.shape[1]
+        gamma = None if self.kernel == "linear" else self._resolve_gamma(X, weight)
         if gamma is not None:
-            if not np.finfo(np.float64).tiny <= gamma < np.inf:  # beyond, distances overflow
-                raise ValueError(
-                    f"expected features of moderate scale, got gamma={gamma} from their variance"
-                )
-            self.gamma_ = float(gamma)
+            self.gamma_ = gamma
         kernel = kernel_from_name(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
         with np.errstate(over="ignore"):
             diagonal = kernel.diag(X)
@@ -132,11 +122,25 @@ class StandardKernelMachine(KernelMachine):
             raise ValueError(f"expected finite kernel values, got overflow in {kernel}")
         return kernel
 
+    def _resolve_gamma(self, X, weight):
+        """Return gamma in numbers: one, or one a feature."""
+        gamma, d = self.gamma, X.shape[1]
+        if np.ndim(gamma):
+            return check_widths(gamma, d)
+        if isinstance(gamma, str):
+            gamma = scale_gamma(X, weight) if gamma == "scale" else 1.0 / d
+            gamma = gamma_of_name(self.kernel, gamma, d)
+        if not np.finfo(np.float64).tiny <= gamma < np.inf:  # beyond, distances overflow
+            raise ValueError(
+                f"expected features of moderate scale, got gamma={gamma} from their variance"
+            )
+        return float(gamma)
+
     def _make_gram(self, X, weight, matrix):
         """Return the kernel, its matrix and whether it is known to be positive semidefinite."""
         kernel = self._initial_kernel = self._make_kernel(X, weight)
         cache_bytes = self.cache_size * 2**20
-        psd = isinstance(kernel, StandardKernel) and kernel.psd
+        psd = is_psd(kernel)
         matrix = X if kernel is None else None if matrix is None else matrix(kernel)
         checked = kernel
         if callable(self.kernel):

@@ -44,15 +44,17 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     ----------
     C : float, default=1.0
         Cost of the hinge loss.
-    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
-        The kernel. A callable takes two arrays of points, ``k(X, Y)``, and returns
-        their kernel matrix.
+    kernel : str or callable, default="rbf"
+        The kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32", "matern52",
+        "rational_quadratic", "additive" or "precomputed". A callable takes two arrays of points,
+        ``k(X, Y)``, and returns their kernel matrix.
     degree : int, default=3
         Of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Of the polynomial, rbf and laplacian kernels. "scale" is
+    gamma : {"scale", "auto"}, float or array-like, default="scale"
+        Of all kernels by name but the linear one: a number, or one a feature. "scale" is
         ``1 / (n_features * X.var())``, the variance taken with the sample weights, and "auto" is
-        ``1 / n_features``.
+        ``1 / n_features``; of these, the kernels of the distance itself ("exponential", "matern32",
+        "matern52") take the root, and "additive" takes ``n_features`` times.
     coef0 : float, default=0.0
         Of the polynomial kernel.
     fit_intercept : bool, default=True
@@ -227,15 +229,17 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         Cost of the loss.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
-    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
-        The kernel. A callable takes two arrays of points, ``k(X, Y)``, and returns
-        their kernel matrix.
+    kernel : str or callable, default="rbf"
+        The kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32", "matern52",
+        "rational_quadratic", "additive" or "precomputed". A callable takes two arrays of points,
+        ``k(X, Y)``, and returns their kernel matrix.
     degree : int, default=3
         Of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Of the polynomial, rbf and laplacian kernels. "scale" is
+    gamma : {"scale", "auto"}, float or array-like, default="scale"
+        Of all kernels by name but the linear one: a number, or one a feature. "scale" is
         ``1 / (n_features * X.var())``, the variance taken with the sample weights, and "auto" is
-        ``1 / n_features``.
+        ``1 / n_features``; of these, the kernels of the distance itself ("exponential", "matern32",
+        "matern52") take the root, and "additive" takes ``n_features`` times.
     coef0 : float, default=0.0
         Of the polynomial kernel.
     fit_intercept : bool, default=True

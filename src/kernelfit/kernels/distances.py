@@ -105,6 +105,17 @@ def squared_distances(X: Data, Y: Data | None = None) -> Array:
     return D
 
 
+def euclidean_distances(X: Array, Y: Array | None = None) -> Array:
+    """Return the Euclidean distances between the rows of X and those of Y, both dense."""
+    # Summed difference by difference whatever the number of features: the root of the error of an
+    # inner product would be large where points are close.
+    X = as_data(X)
+    other = X if Y is None else as_data(Y)
+    D = np.empty((X.shape[0], other.shape[0]))
+    sum_squared_differences(X, np.ascontiguousarray(other.T), D)
+    return np.sqrt(D, out=D)
+
+
 def manhattan_distances(X: Array, Y: Array | None = None) -> Array:
     """Return the l1 distances between the rows of X and those of Y, both dense."""
     return np.asarray(cdist(X, X if Y is None else Y, metric="cityblock"))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
+from kernelfit.kernels.base import diagonal
 from kernelfit.kernels.distances import (
     MAX_DIRECT_FEATURES,
     Array,
@@ -46,7 +47,7 @@ class KernelRows:
         self.kernel = kernel
         self.X = as_data(X)
         self.n: int = self.X.shape[0]
-        self._diagonal = _diagonal(kernel, self.X)
+        self._diagonal = diagonal(kernel, self.X)
         self.dtype: np.dtype[Any] = _wide_enough(np.dtype(dtype), self._diagonal)
         self._evaluator = _evaluator(kernel, self.X, self.dtype)
 
@@ -170,11 +171,10 @@ class _Callable:
 def _evaluator(kernel: Kernel, X: Data, dtype: np.dtype[Any]) -> _Evaluator:
     if not isinstance(kernel, Linear | Polynomial | RBF):
         return _Callable(kernel, X)
+    plain, X = kernel.with_one_width(X)
     if sparse.issparse(X):
-        return _Sparse(kernel, X)
-    if isinstance(kernel, RBF):
-        return _DenseDistances(kernel, X, dtype)
-    return _DenseProducts(kernel, X, dtype)
+        return _Sparse(plain, X)
+    return (_DenseDistances if isinstance(plain, RBF) else _DenseProducts)(plain, X, dtype)
 
 
 def _wide_enough(dtype: np.dtype[Any], *numbers: Array | float) -> np.dtype[Any]:
@@ -190,10 +190,3 @@ def _wide_enough(dtype: np.dtype[Any], *numbers: Array | float) -> np.dtype[Any]
 def _take(array: Array, columns: Array | None) -> Array:
     """Return the columns asked for, C-contiguous and without a copy when all are."""
     return array if columns is None else np.ascontiguousarray(array[..., columns])
-
-
-def _diagonal(kernel: Kernel, X: Data) -> Array:
-    if hasattr(kernel, "diag"):
-        return np.asarray(kernel.diag(X), dtype=np.float64)
-    blocks = (slice(start, start + 64) for start in range(0, X.shape[0], 64))
-    return np.concatenate([np.diagonal(kernel(X[block], X[block])) for block in blocks])

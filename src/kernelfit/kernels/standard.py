@@ -1,68 +1,68 @@
-r"""The standard kernels, with scikit-learn's names, parameters and formulas.
+r"""The standard kernels by name; scikit-learn's have its names, parameters and formulas.
 
-=============  ===============================================
-`Linear`       :math:`x'y`
-`Polynomial`   :math:`(\gamma\, x'y + c_0)^{\mathrm{degree}}`
-`RBF`          :math:`\exp(-\gamma \|x - y\|_2^2)`
-`Laplacian`    :math:`\exp(-\gamma \|x - y\|_1)`
-=============  ===============================================
+====================  ==========================================  ================================
+linear                :math:`x'y`                                 `Linear`
+poly                  :math:`(\gamma\, x'y + c_0)^{degree}`       `Polynomial`
+rbf                   :math:`\exp(-\gamma \|x - y\|_2^2)`        `RBF`
+laplacian             :math:`\exp(-\gamma \|x - y\|_1)`          `Laplacian`
+exponential           :math:`\exp(-\gamma \|x - y\|_2)`          `kernels.radial.Exponential`
+matern32, matern52    see `kernels.radial`                        `kernels.radial.Matern`
+rational_quadratic    :math:`1 / (1 + \gamma \|x - y\|_2^2)`      `kernels.radial.RationalQuadratic`
+additive              see `kernels.additive`; of order 2          `kernels.additive.Additive`
+====================  ==========================================  ================================
 
-A kernel is a frozen, picklable callable ``k(X, Y=None)`` that returns the Gram matrix between the
-rows of X and those of Y. ``diag(X)`` is its diagonal, and ``psd`` is True when the kernel is known
-to be positive semidefinite.
+`kernelfit.kernels.base` says what a kernel is.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
+from kernelfit.kernels.additive import Additive
+from kernelfit.kernels.base import HasWidths, KernelFunction, StandardKernel, Widths
 from kernelfit.kernels.distances import (
     Array,
     Data,
     as_data,
-    manhattan_distances,
     products,
-    squared_distances,
     squared_norms,
 )
+from kernelfit.kernels.radial import RBF, Exponential, Laplacian, Matern, RationalQuadratic
 
+__all__ = [
+    "KERNEL_NAMES",
+    "RBF",
+    "SPARSE_NAMES",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "StandardKernel",
+    "gamma_of_name",
+    "kernel_from_name",
+    "scale_gamma",
+]
 
-class StandardKernel(ABC):
-    """A kernel that is an elementwise function of a geometry: inner products or distances.
-
-    The geometry does not depend on the kernel's parameters, so one matrix of it serves them all.
-    """
-
-    def __call__(self, X: Data, Y: Data | None = None) -> Array:
-        """Return the Gram matrix between the rows of X and those of Y."""
-        G = self.geometry(X, Y)
-        return self.from_geometry(G, out=G)
-
-    @staticmethod
-    @abstractmethod
-    def geometry(X: Data, Y: Data | None = None) -> Array:
-        """Return the inner products or distances between the rows of X and those of Y."""
-
-    @abstractmethod
-    def from_geometry(self, G: Array, out: Array | None = None) -> Array:
-        """Return kernel values from the geometry; ``out=G`` works in place."""
-
-    @abstractmethod
-    def diag(self, X: Data) -> Array:
-        """Return k(x, x) for every row x of X."""
-
-    @property
-    @abstractmethod
-    def psd(self) -> bool:
-        """Whether the kernel is known to be positive semidefinite."""
+KERNEL_NAMES = (
+    "linear",
+    "poly",
+    "rbf",
+    "laplacian",
+    "exponential",
+    "matern32",
+    "matern52",
+    "rational_quadratic",
+    "additive",
+)
+SPARSE_NAMES = ("linear", "poly", "rbf", "matern32", "matern52", "rational_quadratic")
 
 
 @dataclass(frozen=True)
 class Linear(StandardKernel):
     """The linear kernel."""
 
+    takes_sparse: ClassVar[bool] = True
     geometry = staticmethod(products)
 
     def from_geometry(self, G: Array, out: Array | None = None) -> Array:
@@ -80,19 +80,20 @@ class Linear(StandardKernel):
 
 
 @dataclass(frozen=True)
-class Polynomial(StandardKernel):
+class Polynomial(HasWidths, StandardKernel):
     """The polynomial kernel.
 
     Parameters
     ----------
     degree : float
-    gamma : float
+    gamma : float or sequence of float
     coef0 : float
     """
 
     degree: float
-    gamma: float
+    gamma: Widths
     coef0: float
+    takes_sparse: ClassVar[bool] = True
     geometry = staticmethod(products)
 
     def from_geometry(self, G: Array, out: Array | None = None) -> Array:
@@ -107,73 +108,33 @@ class Polynomial(StandardKernel):
 
     def diag(self, X: Data) -> Array:
         """Return k(x, x) for every row x of X."""
-        return self.from_geometry(squared_norms(as_data(X)))
+        kernel, X = self.with_one_width(X)
+        return np.asarray(kernel.from_geometry(squared_norms(as_data(X))))
 
     @property
     def psd(self) -> bool:
         """Whether the kernel is known to be positive semidefinite."""
         whole = self.degree >= 0 and float(self.degree).is_integer()
-        return whole and self.gamma > 0 and self.coef0 >= 0
+        return whole and super().psd and self.coef0 >= 0
 
 
-@dataclass(frozen=True)
-class _Exponential(StandardKernel):
-    """exp(-gamma * distance)."""
-
-    gamma: float
-
-    def from_geometry(self, G: Array, out: Array | None = None) -> Array:
-        """Return kernel values from distances; ``out=G`` works in place."""
-        with np.errstate(over="ignore"):  # exp(-inf) is 0
-            out = np.multiply(G, -self.gamma, out=out)
-        return np.exp(out, out=out)
-
-    def diag(self, X: Data) -> Array:
-        """Return k(x, x) = 1 for every row x of X."""
-        return np.ones(X.shape[0])
-
-    @property
-    def psd(self) -> bool:
-        """Whether the kernel is known to be positive semidefinite."""
-        return self.gamma >= 0
-
-
-@dataclass(frozen=True)
-class RBF(_Exponential):
-    """The Gaussian kernel; its geometry is the squared Euclidean distance.
+def kernel_from_name(
+    name: str, *, gamma: Any, degree: float = 3, coef0: float = 0.0
+) -> KernelFunction:
+    """Return the standard kernel of a name; see the module's head.
 
     Parameters
     ----------
-    gamma : float
-    """
-
-    geometry = staticmethod(squared_distances)
-
-
-@dataclass(frozen=True)
-class Laplacian(_Exponential):
-    """The Laplacian kernel, for dense data; its geometry is the l1 distance.
-
-    Parameters
-    ----------
-    gamma : float
-    """
-
-    geometry = staticmethod(manhattan_distances)
-
-
-def kernel_from_name(name: str, *, gamma: float, degree: float, coef0: float) -> StandardKernel:
-    """Return the standard kernel that scikit-learn knows by this name.
-
-    Parameters
-    ----------
-    name : {"linear", "poly", "polynomial", "rbf", "laplacian"}
-    gamma, degree, coef0 : float
-        The parameters; those the kernel does not have are ignored.
+    name : str
+        One of `KERNEL_NAMES`, or "polynomial" for "poly".
+    gamma : float or sequence of float
+        One number, or one a feature.
+    degree, coef0 : float
+        Of the polynomial kernel.
 
     Returns
     -------
-    StandardKernel
+    KernelFunction
     """
     match name:
         case "linear":
@@ -181,10 +142,43 @@ def kernel_from_name(name: str, *, gamma: float, degree: float, coef0: float) ->
         case "poly" | "polynomial":
             return Polynomial(degree=degree, gamma=gamma, coef0=coef0)
         case "rbf":
-            return RBF(gamma=gamma)
+            return RBF(gamma)
         case "laplacian":
-            return Laplacian(gamma=gamma)
-    raise ValueError(f"expected kernel 'linear', 'poly', 'rbf' or 'laplacian', got {name!r}")
+            return Laplacian(gamma)
+        case "exponential":
+            return Exponential(gamma)
+        case "matern32":
+            return Matern(gamma, order=1.5)
+        case "matern52":
+            return Matern(gamma, order=2.5)
+        case "rational_quadratic":
+            return RationalQuadratic(gamma)
+        case "additive":
+            return Additive(gamma)
+    names = ", ".join(repr(known) for known in KERNEL_NAMES[:-1])
+    raise ValueError(f"expected kernel {names} or {KERNEL_NAMES[-1]!r}, got {name!r}")
+
+
+def gamma_of_name(name: str, gamma: Any, n_features: int) -> Any:
+    """Turn gamma of the Gaussian kernel into that of another kernel on data of the same spread.
+
+    Kernels of the distance itself take its root; the additive kernel, each of whose Gaussians has
+    one feature, takes it times the number of features.
+
+    Parameters
+    ----------
+    name : str
+    gamma : float or ndarray
+        In units of an inverse square.
+    n_features : int
+
+    Returns
+    -------
+    float or ndarray
+    """
+    if name in ("exponential", "matern32", "matern52"):
+        return np.sqrt(gamma)
+    return gamma * n_features if name == "additive" else gamma
 
 
 def scale_gamma(X: Data, sample_weight: Array | None = None) -> float:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelfit.kernels.base import KernelFunction
 from kernelfit.kernels.gram import DenseGram, Gram, RowGram
 from kernelfit.kernels.rows import Kernel
-from kernelfit.kernels.standard import StandardKernel
 
 Indices = NDArray[np.intp]
 
@@ -69,7 +69,7 @@ class TrainingGram:
         if not fits(X.shape[0], cache_bytes):
             return RowGram.from_kernel(kernel, X, cache_bytes)
         # A kernel of ours called with one argument knows that its matrix is symmetric.
-        return DenseGram(kernel(X) if isinstance(kernel, StandardKernel) else kernel(X, X))
+        return DenseGram(kernel(X) if isinstance(kernel, KernelFunction) else kernel(X, X))
 
 
 def fits(n: int, cache_bytes: float) -> bool:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelfit.kernels.standard import StandardKernel
 from kernelfit.utils.threads import threads_for
 
 Array = NDArray[Any]
@@ -30,20 +29,27 @@ class Geometry:
     matrix : ndarray of shape (n, n) or None
         Distances or inner products (`StandardKernel.geometry`), or a given kernel matrix; None
         where it would not fit in memory, or where kernels share nothing.
+    final : bool
+        Whether the matrix is that of the kernel already.
     """
 
     matrix: Array | None = None
+    final: bool = False
 
     def restrict(self, rows: Array, columns: Array) -> "Geometry":
         """Return the part between two sets of rows."""
-        return self if self.matrix is None else Geometry(self.matrix[np.ix_(rows, columns)])
+        return (
+            self
+            if self.matrix is None
+            else replace(self, matrix=self.matrix[np.ix_(rows, columns)])
+        )
 
     def kernel_matrix(self, kernel: Any, rows: Any = slice(None)) -> Array | None:
         """Return the values of a kernel, in some rows, or None where nothing is shared."""
         if self.matrix is None:
             return None
         part = self.matrix[rows]
-        return kernel.from_geometry(part) if isinstance(kernel, StandardKernel) else part
+        return part if self.final else kernel.from_geometry(part)
 
 
 @dataclass(frozen=True)

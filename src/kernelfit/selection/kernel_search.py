@@ -5,8 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from kernelfit.kernels.base import StandardKernel
 from kernelfit.kernels.gram import c_ordered
-from kernelfit.kernels.standard import kernel_from_name, scale_gamma
+from kernelfit.kernels.standard import (
+    KERNEL_NAMES,
+    gamma_of_name,
+    kernel_from_name,
+    scale_gamma,
+)
 from kernelfit.selection.folds import Geometry, Grid
 from kernelfit.selection.search import KernelSearch, not_negative, positive
 from kernelfit.utils.sklearn_private import Interval, StrOptions
@@ -32,10 +38,7 @@ class StandardKernelSearch(KernelSearch):
     _parameter_constraints: ClassVar[dict] = {
         **KernelSearch._parameter_constraints,
         "gammas": ["array-like", None],
-        "kernel": [
-            StrOptions({"linear", "poly", "rbf", "laplacian", "precomputed"}),
-            callable,
-        ],
+        "kernel": [StrOptions({*KERNEL_NAMES, "precomputed"}), callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
     }
@@ -72,7 +75,7 @@ class StandardKernelSearch(KernelSearch):
 
     @property
     def _has_gamma(self):
-        return not callable(self.kernel) and self.kernel in ("poly", "rbf", "laplacian")
+        return not callable(self.kernel) and self.kernel not in ("linear", "precomputed")
 
     def _kernel_params(self, X, weight):
         """Return the parameters of the kernels of the grid."""
@@ -82,9 +85,10 @@ class StandardKernelSearch(KernelSearch):
                     f"expected gammas=None for kernel={self.kernel!r}, which has no gamma"
                 )
             return [{}]
-        unit = scale_gamma(X, weight)
+        gammas = gamma_of_name(self.kernel, scale_gamma(X, weight) * _GAMMAS, X.shape[1])
         if self.gammas is None:
-            return [{"gamma": float(gamma)} for gamma in unit * _GAMMAS]
+            return [{"gamma": float(gamma)} for gamma in gammas]
+        unit = gammas[_GAMMAS == 1.0].item()
         gammas = [unit if _is_scale(gamma) else gamma for gamma in self.gammas]
         return [{"gamma": gamma} for gamma in positive(gammas, "gammas")]
 
@@ -93,14 +97,14 @@ class StandardKernelSearch(KernelSearch):
         if callable(self.kernel):
             matrix = c_ordered(CheckedKernel(self.kernel)(X, X))
             check_kernel_matrix(matrix, "the matrix returned by the kernel")
-            return Geometry(matrix)
+            return Geometry(matrix, final=True)
         if self.kernel == "precomputed":
             check_kernel_matrix(X, "the precomputed kernel matrix")
-            return Geometry(X)
+            return Geometry(X, final=True)
         if 2 * 8 * X.shape[0] ** 2 > self.cache_size * 2**20:
             return Geometry()
         kernel = kernel_from_name(self.kernel, gamma=1.0, degree=self.degree, coef0=self.coef0)
-        return Geometry(kernel.geometry(X))
+        return Geometry(kernel.geometry(X) if isinstance(kernel, StandardKernel) else None)
 
     def _open_axes(self, grid):
         yield from super()._open_axes(grid)

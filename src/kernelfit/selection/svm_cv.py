@@ -28,7 +28,8 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
     ----------
     gammas : array-like, default=None
         Values of gamma to try: numbers, or "scale", which is ``1 / (n_features * X.var())``. None
-        means 4^-4 .. 4^3 times "scale". Among equal scores the first counts.
+        means 4^-4 .. 4^3 times "scale", and for the kernels of the distance itself the roots of
+        these. Among equal scores the first counts.
     Cs : array-like, default=None
         Values of C to try. None means 4^-3 .. 4^5.
         Among equal scores the first counts. The best machine at the edge of a default grid extends
@@ -42,8 +43,10 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         The folds, as in scikit-learn: of a number of them, stratified.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means accuracy. Sample weights count in either.
-    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
-        The kernel. With "linear", "precomputed" or a callable there is no gamma to choose.
+    kernel : str or callable, default="rbf"
+        The kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32", "matern52",
+        "rational_quadratic", "additive" or "precomputed". With "linear", "precomputed" or a
+        callable there is no gamma to choose.
     degree : int, default=3
         Of the polynomial kernel.
     coef0 : float, default=0.0
@@ -183,7 +186,8 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
     ----------
     gammas : array-like, default=None
         Values of gamma to try: numbers, or "scale", which is ``1 / (n_features * X.var())``. None
-        means 4^-4 .. 4^3 times "scale". Among equal scores the first counts.
+        means 4^-4 .. 4^3 times "scale", and for the kernels of the distance itself the roots of
+        these. Among equal scores the first counts.
     Cs : array-like, default=None
         Values of C to try. None means 4^-3 .. 4^5 times the standard deviation of the targets.
         Among equal scores the first counts. The best machine at the edge of a default grid extends
@@ -200,8 +204,10 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         The folds, as in scikit-learn: of a number of them, not shuffled.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means R^2. Sample weights count in either.
-    kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
-        The kernel. With "linear", "precomputed" or a callable there is no gamma to choose.
+    kernel : str or callable, default="rbf"
+        The kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32", "matern52",
+        "rational_quadratic", "additive" or "precomputed". With "linear", "precomputed" or a
+        callable there is no gamma to choose.
     degree : int, default=3
         Of the polynomial kernel.
     coef0 : float, default=0.0

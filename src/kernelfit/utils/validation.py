@@ -65,6 +65,32 @@ def check_targets(y: NDArray[Any]) -> NDArray[np.float64]:
     return targets
 
 
+def check_widths(gamma: ArrayLike, n_features: int) -> NDArray[np.float64]:
+    """Return one gamma a feature.
+
+    Parameters
+    ----------
+    gamma : array-like of shape (n_features,)
+    n_features : int
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Finite and not negative, at least one positive.
+    """
+    try:
+        widths = np.array(gamma, dtype=np.float64)
+    except (TypeError, ValueError):
+        widths = np.empty(0)
+    good = widths.shape == (n_features,) and bool(np.isfinite(widths).all())
+    if not (good and widths.min() >= 0.0 and widths.any()):
+        raise ValueError(
+            f"expected gamma to be a number or {n_features} numbers >= 0, one a feature and not "
+            f"all 0, got {gamma!r}"
+        )
+    return widths
+
+
 @dataclass(frozen=True)
 class CheckedKernel:
     """A kernel of the user whose values are checked whenever it is called."""

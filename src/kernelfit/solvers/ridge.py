@@ -1,0 +1,280 @@
+r"""Kernel ridge regression: one factorisation for all ridges and the exact leave-one-out errors.
+
+For weights :math:`w_i > 0`, a ridge :math:`\lambda = 1 / (2 C)` and every column y of the targets,
+
+.. math::
+
+    \min_{f, b}\; \tfrac12 \|f\|^2 + C \sum_i w_i (y_i - f(x_i) - b)^2, \qquad
+    (K + \lambda D^{-1}) \beta + b \mathbf 1 = y, \quad \mathbf 1^\top \beta = 0
+
+with :math:`D = \operatorname{diag} w` and f = sum_i beta_i k(x_i, .). In :math:`\beta = D^{1/2} a`,
+with :math:`d = D^{1/2} \mathbf 1` and :math:`S = D^{1/2} K D^{1/2}`,
+
+.. math:: (S + \lambda I) a + b d = D^{1/2} y, \qquad d^\top a = 0
+
+so a lies in the complement of d. With orthonormal columns H that span it (one Householder
+reflection), :math:`a = H (H^\top S H + \lambda I)^{-1} H^\top D^{1/2} y`: the intercept is exact,
+and one eigendecomposition of :math:`H^\top S H = U \Lambda U^\top` serves every ridge. With Q = HU
+the inverse of the bordered system has the block :math:`G = Q (\Lambda + \lambda)^{-1} Q^\top`, and
+for points left out together the errors of the machine of all others are
+
+.. math:: D_F^{1/2} (y_F - f^{(-F)}(x_F) - b^{(-F)}) = G_{FF}^{-1} a_F
+
+which for one point is :math:`a_i / G_{ii}`. Without an intercept H = I and b = 0.
+
+References
+----------
+.. [1] G. C. Cawley, N. L. C. Talbot. "Fast exact leave-one-out cross-validation of sparse
+   least-squares support vector machines". Neural Networks 17 (2004).
+.. [2] S. An, W. Liu, S. Venkatesh. "Fast cross-validation algorithms for least squares support
+   vector machine and kernel ridge regression". Pattern Recognition 40 (2007).
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
+
+FloatArray = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class RidgeSolution(NamedTuple):
+    """The machines of one ridge.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n, m)
+        The coefficients beta, one column a target; their sums are 0 with an intercept.
+    intercept : ndarray of shape (m,)
+        0 without an intercept.
+    """
+
+    coef: FloatArray
+    intercept: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class RidgePath:
+    """The machines of all ridges; made by `ridge_path`.
+
+    Attributes
+    ----------
+    values : ndarray of shape (r,)
+        The eigenvalues, increasing; negative ones, beyond rounding, show that K is indefinite.
+        r is n - 1 with an intercept and n without.
+    vectors : ndarray of shape (n, r)
+        The eigenvectors Q.
+    targets : ndarray of shape (r, m)
+        The targets in the basis of the eigenvectors, ``Q' D^1/2 Y``.
+    root : ndarray of shape (n,)
+        The roots of the weights.
+    border : ndarray of shape (r,) or None
+        ``Q' S d / d'd``, which the intercept is computed from; None without an intercept.
+    mean : ndarray of shape (m,)
+        The weighted means of the targets; 0 without an intercept.
+    """
+
+    values: FloatArray
+    vectors: FloatArray
+    targets: FloatArray
+    root: FloatArray
+    border: FloatArray | None
+    mean: FloatArray
+
+    def solve(self, ridge: float) -> RidgeSolution:
+        """Return the machines of a ridge, in O(n^2) for each target.
+
+        Parameters
+        ----------
+        ridge : float
+            Positive: 1 / (2 C).
+
+        Returns
+        -------
+        RidgeSolution
+        """
+        shrunk = self.targets / (self.values + ridge)[:, None]
+        coef = self.root[:, None] * (self.vectors @ shrunk)
+        intercept = self.mean.copy()
+        if self.border is not None:
+            intercept -= self.border @ shrunk
+        return RidgeSolution(coef, intercept)
+
+    def leave_one_out(self, ridge: float) -> FloatArray:
+        """Return the errors at every point of the machine trained on all others, in O(n^2).
+
+        Parameters
+        ----------
+        ridge : float
+            Positive.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            The targets minus the predictions. A point is left out with all of its weight. nan
+            where no point is left to train on.
+        """
+        inverse = 1.0 / (self.values + ridge)
+        a = self.vectors @ (self.targets * inverse[:, None])
+        G = np.einsum("ik,k,ik->i", self.vectors, inverse, self.vectors, optimize=False)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(a / (self.root * G)[:, None])
+
+    def leave_out(self, ridge: float, rows: Indices) -> FloatArray:
+        """Return the errors at some points of the machine trained on all the others.
+
+        Parameters
+        ----------
+        ridge : float
+            Positive.
+        rows : ndarray of int of shape (f,)
+            The points left out together, fewer than all.
+
+        Returns
+        -------
+        ndarray of shape (f, m)
+            The targets minus the predictions.
+        """
+        vectors = self.vectors[rows]
+        damped = vectors / (self.values + ridge)
+        a, G = damped @ self.targets, damped @ vectors.T
+        errors = np.linalg.solve(G, a)
+        return np.asarray(errors / self.root[rows, None])
+
+
+def ridge_path(
+    K: NDArray[Any],
+    Y: FloatArray,
+    weight: FloatArray | None = None,
+    *,
+    fit_intercept: bool = True,
+) -> RidgePath:
+    """Factorise a kernel matrix once, for all ridges.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric positive semidefinite. Not changed.
+    Y : ndarray of shape (n, m)
+        The targets.
+    weight : ndarray of shape (n,), default=None
+        Positive; ones when None.
+    fit_intercept : bool, default=True
+
+    Returns
+    -------
+    RidgePath
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit.solvers.ridge import ridge_path
+    >>> x = np.linspace(0.0, 1.0, 6)
+    >>> path = ridge_path(np.outer(x, x), 2.0 * x[:, None] + 1.0)
+    >>> path.solve(1e-6).intercept.round(3)
+    array([1.])
+    >>> bool(np.abs(path.leave_one_out(1e-6)).max() < 1e-4)
+    True
+    """
+    scaled = _Scaled.of(K, Y, weight, fit_intercept)
+    S, Z, border = scaled.complement()
+    values, U = eigh(S, overwrite_a=True, check_finite=False, driver="evd")
+    if border is not None:
+        border = border @ U
+    vectors = scaled.expand(U)
+    # Rounding alone makes eigenvalues of a positive semidefinite matrix negative.
+    rounding = len(values) * np.finfo(np.float64).eps * np.abs(values).max(initial=0.0)
+    values[np.abs(values) <= rounding] = 0.0
+    return RidgePath(values, vectors, U.T @ Z, scaled.root, border, scaled.mean)
+
+
+def ridge_solve(
+    K: NDArray[Any],
+    Y: FloatArray,
+    ridge: float,
+    weight: FloatArray | None = None,
+    *,
+    fit_intercept: bool = True,
+) -> RidgeSolution:
+    """Return the machines of one ridge, by one Cholesky factor.
+
+    Parameters
+    ----------
+    K, Y, weight, fit_intercept
+        As for `ridge_path`.
+    ridge : float
+        Positive.
+
+    Returns
+    -------
+    RidgeSolution
+        Where rounding leaves no factor, by the eigenvalues.
+    """
+    scaled = _Scaled.of(K, Y, weight, fit_intercept)
+    S, Z, border = scaled.complement()
+    S[np.diag_indices_from(S)] += ridge
+    try:
+        factor = cholesky(S, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return ridge_path(K, Y, weight, fit_intercept=fit_intercept).solve(ridge)
+    shrunk = cho_solve((factor, True), Z, check_finite=False)
+    intercept = scaled.mean.copy()
+    if border is not None:
+        intercept -= border @ shrunk
+    return RidgeSolution(scaled.root[:, None] * scaled.expand(shrunk), intercept)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """The problem in the variable a, and the Householder reflection that takes d to an axis."""
+
+    S: FloatArray
+    Z: FloatArray
+    root: FloatArray
+    reflector: FloatArray | None
+    mean: FloatArray
+
+    @classmethod
+    def of(
+        cls, K: NDArray[Any], Y: FloatArray, weight: FloatArray | None, fit_intercept: bool
+    ) -> "_Scaled":
+        n, m = Y.shape
+        root = np.ones(n) if weight is None else np.sqrt(weight)
+        S = K * root[:, None]
+        S *= root
+        mean, reflector = np.zeros(m), None
+        if fit_intercept:
+            # A constant in the targets moves the intercept alone.
+            mean = root**2 @ Y / (root @ root)
+            # v = d + |d| e_1 : the reflection I - 2 vv' / v'v takes d to -|d| e_1.
+            reflector = root.copy()
+            reflector[0] += np.sqrt(root @ root)
+            reflector *= np.sqrt(2.0 / (reflector @ reflector))
+        return cls(S, root[:, None] * (Y - mean), root, reflector, mean)
+
+    def complement(self) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        """Return ``H'SH``, ``H'Z``, and ``H'S d / d'd``, in place of S."""
+        S, Z, v = self.S, self.Z, self.reflector
+        if v is None:
+            return S, Z, None
+        # With P = I - vv' (as v'v = 2): PSP = S - vq' - qv', q = Sv - (v'Sv / 2) v.
+        q = S @ v
+        q -= 0.5 * (v @ q) * v
+        S -= v[:, None] * q
+        S -= q[:, None] * v
+        Z = Z - v[:, None] * (v @ Z)
+        border = -S[1:, 0] / np.sqrt(self.root @ self.root)
+        return np.ascontiguousarray(S[1:, 1:]), Z[1:], border
+
+    def expand(self, U: FloatArray) -> FloatArray:
+        """Return ``H U``."""
+        v = self.reflector
+        if v is None:
+            return U
+        full = np.empty((len(U) + 1, U.shape[1]))
+        full[0], full[1:] = 0.0, U
+        full -= v[:, None] * (v[1:] @ U)
+        return full

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier
+
+from kernelfit.kernels.forest import Forest, LeafKernel, RatioKernel, cooccurrence
+from tests.reference import kernels as reference
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 4)), rng.normal(size=(9, 4))
+    X[:, 2], Y[:, 2] = X[:, 2].round(), Y[:, 2].round()
+    grown = ExtraTreesClassifier(15, min_samples_leaf=2, random_state=0).fit(X, X[:, 0] > X[:, 1])
+    return X, Y, [tree.tree_ for tree in grown.estimators_]
+
+
+def forest_of(trees):
+    return Forest.join([(t.feature, t.threshold, t.children_left, t.children_right) for t in trees])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "naive"),
+    [(LeafKernel, reference.leaf_shares), (RatioKernel, reference.ratio_rf)],
+)
+def test_kernels_match_loops(kernel, naive, data):
+    X, Y, trees = data
+    k = kernel(forest_of(trees))
+    np.testing.assert_allclose(k(X, Y), naive(trees, X, Y), rtol=1e-13, atol=0)
+    np.testing.assert_allclose(k(X), naive(trees, X, X), rtol=1e-13, atol=0)
+    np.testing.assert_array_equal(k(X), k(X).T)
+    np.testing.assert_array_equal(np.diagonal(k(X)), k.diag(X))
+
+
+def test_leaves_are_those_of_the_trees(data):
+    X, _, trees = data
+    forest = forest_of(trees)
+    expected = np.stack([t.apply(X.astype(np.float32)) for t in trees], axis=1)
+    np.testing.assert_array_equal(forest.leaves(X) - forest.roots[:-1], expected)
+
+
+def test_leaf_kernel_is_psd(data):
+    X, _, trees = data
+    k = LeafKernel(forest_of(trees))
+    assert k.psd and np.linalg.eigvalsh(k(X))[0] >= -1e-12
+    assert not RatioKernel(k.forest).psd
+
+
+def test_cooccurrence_in_blocks(monkeypatch):
+    monkeypatch.setattr("kernelfit.kernels.forest._BLOCK_BYTES", 100)
+    rng = np.random.default_rng(0)
+    leaves = rng.integers(0, 3, size=(20, 6)) + 3 * np.arange(6)
+    others = rng.integers(0, 3, size=(11, 6)) + 3 * np.arange(6)
+    expected = (leaves[:, None] == others).mean(axis=2)
+    np.testing.assert_allclose(cooccurrence(leaves, others), expected, rtol=1e-15)
+
+
+def test_a_tree_without_a_test():
+    stump = (np.array([-2]), np.array([-2.0]), np.array([-1]), np.array([-1]))
+    forest = Forest.join([stump])
+    for kernel in (LeafKernel(forest), RatioKernel(forest)):
+        np.testing.assert_array_equal(kernel(np.zeros((2, 1)), np.ones((3, 1))), np.ones((2, 3)))

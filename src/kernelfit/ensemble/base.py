@@ -104,8 +104,7 @@ class AutoKernel(BaseEstimator):
         weight = check_weights(sample_weight, len(y))
         rows = np.flatnonzero(weight)
         targets, labels = fitted._encode(y[rows])
-        fitted._schema = read_schema(X, self.categorical_features)
-        table = fitted._schema.read(X)
+        table = fitted._read_training_table(X)
         data = Data(table[rows], fitted._schema.is_category, targets, labels, weight[rows])
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         folds = self._folds(X, y, rows, data, seed)
@@ -128,6 +127,10 @@ class AutoKernel(BaseEstimator):
         check_array(y, ensure_2d=False, dtype=None, ensure_min_samples=2, input_name="y")
         return X, y
 
+    def _read_training_table(self, X):
+        self._schema = read_schema(X, self.categorical_features)
+        return self._schema.read(X)
+
     def _check_table(self, X):
         """Return a table to predict as numbers."""
         check_is_fitted(self)
@@ -144,12 +147,11 @@ class AutoKernel(BaseEstimator):
         n = len(rows)
         if n < 2:
             raise ValueError(f"expected two rows of positive weight, got n_samples = {n}")
-        if isinstance(self.cv, Integral):
-            if self.cv < 2:
-                raise ValueError(f"expected cv >= 2, got {self.cv}")
+        if self.cv is None or isinstance(self.cv, Integral):
+            n_folds = min(n, 5 if self.cv is None else int(self.cv))
             values = data.targets[:, 0] if data.labels is None else data.labels
             rng = np.random.default_rng(seed)
-            part = balanced_parts(values, min(self.cv, n), data.labels is not None, rng)
+            part = balanced_parts(values, n_folds, data.labels is not None, rng)
             return [
                 (np.flatnonzero(part != k), np.flatnonzero(part == k))
                 for k in range(part.max() + 1)

@@ -2,10 +2,10 @@ r"""Prediction intervals and sets by CV+.
 
 Let :math:`k(i)` be the fold that tests row i, :math:`\mu_k` the machine trained without fold k, and
 :math:`R_i = |y_i - \mu_{k(i)}(x_i)|`. The interval at x goes from the :math:`\alpha` quantile of
-:math:`\mu_{k(i)}(x) - R_i` to the :math:`1 - \alpha` quantile of :math:`\mu_{k(i)}(x) + R_i` [1]_. A
-set holds the classes whose score :math:`1 - p_{k(i)}(c \mid x)` is not larger than
-:math:`R_i = 1 - p_{k(i)}(y_i \mid x_i)` for too many rows [2]_. For exchangeable rows, whatever the
-distribution, the truth is inside with probability at least :math:`1 - 2\alpha -
+:math:`\mu_{k(i)}(x) - R_i` to the :math:`1 - \alpha` quantile of :math:`\mu_{k(i)}(x) + R_i` [1]_.
+A set holds the classes whose score :math:`1 - p_{k(i)}(c \mid x)` is not larger than
+:math:`R_i = 1 - p_{k(i)}(y_i \mid x_i)` for too many rows [2]_. For exchangeable rows, whatever
+their distribution, the truth is inside with probability at least :math:`1 - 2\alpha -
 \min\{2(1 - 1/K)/(n/K + 1), (1 - K/n)/(K + 1)\}` for K folds; in practice with about
 :math:`1 - \alpha`.
 

@@ -33,8 +33,9 @@ class FoldScores:
         tests = [test for _, test in self.folds]
         found = []
         for k, test in enumerate(tests):
-            others = [other for j, other in enumerate(tests) if j != k] or [test]
-            others = np.setdiff1d(np.concatenate(others), test) if len(tests) > 1 else test
+            others = test  # one fold alone
+            if len(tests) > 1:
+                others = np.setdiff1d(np.concatenate(tests[:k] + tests[k + 1 :]), test)
             combination = outcome.combine(scores, others, single=single)
             found.append(self.score(combination(scores[:, test]), test))
         return float(np.mean(found))
@@ -46,8 +47,10 @@ class FoldScores:
     def score(self, predicted, rows):
         """Return the score of predictions, or probabilities, of some rows."""
         data = self.data
-        truth = self.decide(data.targets[rows, 0]) if self.classes is None else None
-        truth = self.classes[data.labels[rows]] if truth is None else truth
+        if self.classes is None:
+            truth = self.decide(data.targets[rows, 0])
+        else:
+            truth = self.classes[data.labels[rows]]
         weight = data.weight[rows]
         if self.scorer is None:
             if self.classes is not None:

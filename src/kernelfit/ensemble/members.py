@@ -20,7 +20,7 @@ _GAUSSIAN = tuple(4.0 ** np.arange(-2, 3))
 _KINKED = tuple(4.0 ** np.arange(-1.5, 1))  # kernels with a kink at 0 depend less on their width
 _ADDITIVE = tuple(4.0 ** np.arange(-2, 2))
 _LEARNED = (0.25, 1.0, 4.0)  # of a width that a metric has learned
-_MAX_ADDITIVE_FEATURES = 64  # each costs a pass over the kernel matrix
+_MAX_ADDITIVE_FEATURES = 30  # each costs a pass over the kernel matrix
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,8 @@ class EstimatorRecipe:
     shape: Shape = "standard"
     widths: tuple[float, ...] = (1.0,)
     ridges: tuple[float, ...] = (np.nan,)
+    kernel: str = "given"
+    metric: Metric = "none"
     cost: float = 4.0
 
 
@@ -117,10 +119,15 @@ def default_recipes(n_features: int) -> list[Recipe]:
         Recipe("gaussian", "standard", widths=_GAUSSIAN),
         Recipe("forest"),
         Recipe("laplacian", "ranks", widths=_KINKED),
+        Recipe("gaussian", "standard", "widths", _LEARNED),
         Recipe("gaussian", "ranks", widths=_GAUSSIAN),
         Recipe("laplacian", "standard", widths=_KINKED),
+        Recipe("laplacian", "standard", "widths", _KINKED),
         Recipe("exponential", "standard", widths=_KINKED),
+        Recipe("gaussian", "ranks", "widths", _LEARNED),
+        Recipe("laplacian", "ranks", "widths", _KINKED),
         Recipe("exponential", "ranks", widths=_KINKED),
+        Recipe("gaussian", "standard", "gradients", _LEARNED),
     ]
     if n_features <= _MAX_ADDITIVE_FEATURES:
         recipes += [

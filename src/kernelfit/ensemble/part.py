@@ -37,8 +37,7 @@ class TrainingPart:
 
     def features(self, recipe: Any) -> Features:
         """Return the features of a recipe."""
-        kind = "view" if isinstance(recipe, EstimatorRecipe) else recipe.metric
-        key = (recipe.shape, "forest" if getattr(recipe, "kernel", "") == "forest" else kind)
+        key = (recipe.shape, recipe.metric, recipe.kernel == "forest")
         if key not in self._features:
             self._features[key] = learn_features(self._data, recipe, self._seed)
         return self._features[key]

@@ -126,8 +126,9 @@ class Search:
         """Return what was found of every recipe that there was time for."""
         if not self.races:
             return self._run_whole(recipes)
-        found, raced = [], []
-        pace = 0.0
+        found: list[Found] = []
+        raced: list[tuple[Any, Found]] = []
+        pace = ratio = 0.0
         for recipe in recipes:  # the first goes all the way
             if found and not self._clock.allows(pace * recipe.cost):
                 break

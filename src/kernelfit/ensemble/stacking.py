@@ -187,7 +187,9 @@ def solve_simplex_qp(H: FloatArray, c: FloatArray, start: FloatArray) -> tuple[F
     # Equal members make H singular: this much on the diagonal is below its rounding.
     H = H + (m * np.finfo(float).eps * float(np.trace(H)) or np.finfo(float).tiny) * np.eye(m)
     w, free = start.copy(), start > 0.0
-    for n_iter in range(1, 50 * m + 51):
+    n_iter = 0
+    while n_iter < 50 * (m + 1):
+        n_iter += 1
         x, level = _on_face(H, c, free)
         if (x[free] < 0.0).any():  # to the first bound on the way, which becomes active
             falling = np.flatnonzero(free & (x < 0.0))

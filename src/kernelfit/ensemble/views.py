@@ -36,7 +36,7 @@ class _Number:
     def __call__(self, table: Array) -> list[Array]:
         value = table[:, self.place]
         missing = np.isnan(value)
-        if self.knots is not None:
+        if self.knots is not None and self.scores is not None:
             value = np.interp(value, self.knots, self.scores)
         out = np.where(missing, 0.0, (value - self.centre) / self.scale)
         return [out, np.sqrt(2.0) * missing] if self.marked else [out]

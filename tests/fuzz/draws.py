@@ -15,7 +15,7 @@ from scipy import sparse
 
 import kernelfit
 
-ESTIMATORS = [name for name in kernelfit.__all__ if isinstance(getattr(kernelfit, name), type)]
+ESTIMATORS = [name for name in kernelfit.__all__ if hasattr(getattr(kernelfit, name), "predict")]
 # Parameters that do not change what is fitted, or are drawn elsewhere: n_jobs by a check.
 LEFT_ALONE = {"verbose", "n_jobs", "feature_map"}
 

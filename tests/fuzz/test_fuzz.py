@@ -12,10 +12,7 @@ from tests.fuzz.draws import ESTIMATORS, LEFT_ALONE, POOLS, make
 # KNOWN: draws that show a defect that is not mended yet, with its cause. It must be empty.
 # A draw whose cause is "slow" is not run. A draw that is mended must be taken out.
 # ======================================================================================
-KNOWN: dict[int, str] = {
-    0: "sparse X at gamma 1e92: k(x, x) by inner products is 0, in training 1",
-    62: "cause not known yet: poly kernel, C 8e38, max_iter 2",
-}
+KNOWN: dict[int, str] = {}
 # ======================================================================================
 
 SEEDS = range(1, 19)

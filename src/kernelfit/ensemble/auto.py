@@ -60,7 +60,7 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
         Their names, where it had any.
     leaderboard_ : dict of ndarray
         One entry a member, the best first: its name, out-of-fold loss and score, weight, and the
-        seconds that it takes to find its recipe, to train, and to predict a thousand rows.
+        seconds that it took to search its recipe and to train, and takes to predict 1,000 rows.
     members_ : list of str
         Names of the members in use.
     weights_ : ndarray of shape (n_members,)
@@ -73,7 +73,9 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
         By how much the loss rises when a column is shuffled among the rows that a fold tests, as
         shares; computed on first use.
     search_rows_ : int
-        Rows that members were compared on.
+        Rows that members were compared on: at most 2,500, fewer where time is short.
+    training_ : str
+        How they were trained on all rows: exactly, or on landmarks chosen by leverage.
     fit_time_ : float
         Seconds.
 
@@ -217,7 +219,7 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
         Their names, where it had any.
     leaderboard_ : dict of ndarray
         One entry a member, the best first: its name, out-of-fold loss and score, weight, and the
-        seconds that it takes to find its recipe, to train, and to predict a thousand rows.
+        seconds that it took to search its recipe and to train, and takes to predict 1,000 rows.
     members_ : list of str
         Names of the members in use.
     weights_ : ndarray of shape (n_members,)
@@ -230,7 +232,9 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
         By how much the loss rises when a column is shuffled among the rows that a fold tests, as
         shares; computed on first use.
     search_rows_ : int
-        Rows that members were compared on.
+        Rows that members were compared on: at most 2,500, fewer where time is short.
+    training_ : str
+        How they were trained on all rows: exactly, or on landmarks chosen by leverage.
     fit_time_ : float
         Seconds.
 

@@ -15,16 +15,18 @@ from kernelfit.ensemble.folds import balanced_parts
 from kernelfit.ensemble.importance import shuffled_losses
 from kernelfit.ensemble.leaderboard import FoldScores, tabulate
 from kernelfit.ensemble.members import choose_recipes
-from kernelfit.ensemble.part import TrainingPart
-from kernelfit.ensemble.search import RACE_ROWS, Clock, Search
+from kernelfit.ensemble.part import Machines, TrainingPart
+from kernelfit.ensemble.search import MAX_ROWS, Clock, Search
 from kernelfit.ensemble.table import read_schema
+from kernelfit.ensemble.training import train, training_seconds
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.progress import ProgressBar
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
 
-_SMALL = 0.01  # weights below do not pay for the time of a prediction
+_SMALL = 0.02  # weights below do not pay for the time of a prediction
+_PART_ROWS = 100  # of a part that is balanced in the target
 
 
 class AutoKernel(BaseEstimator):
@@ -173,48 +175,61 @@ class AutoKernel(BaseEstimator):
 
     def _learn(self, data, folds, seed, clock, weighted):
         """Search, combine, train and set the fitted attributes."""
-        n = len(data.weight)
-        outcome = self._outcome(data)
+        n, single = len(data.weight), not self.ensemble
         recipes = choose_recipes(self.members, data.table.shape[1], is_classifier(self))
-        race = np.arange(n)
-        if n > RACE_ROWS:
-            values = data.targets[:, 0] if data.labels is None else data.labels
-            rng = np.random.default_rng(seed)
-            part = balanced_parts(values, -(-n // RACE_ROWS), data.labels is not None, rng)
-            race = np.flatnonzero(part == 0)
+        clock.reserved = min(0.4 * clock.limit, 3.0 * training_seconds(n))
+        sample, folds, order = self._search_rows(data, folds, seed)
+        outcome = self._outcome(sample)
         with ProgressBar(bool(self.verbose), clock.limit) as bar:
             search = Search(
-                data, folds, race, seed=seed, n_jobs=self.n_jobs, clock=clock, report=bar.show
+                sample, folds, order, seed=seed, n_jobs=self.n_jobs, clock=clock, report=bar.show
             )
             found = search.run(recipes)
             members = [member for one in found for member in one.members]
             scores = np.concatenate([one.scores for one in found])
-            tested = np.unique(np.concatenate([test for _, test in folds]))
-            combination = outcome.combine(scores, tested, single=not self.ensemble)
-            nested = FoldScores(self, data, folds, weighted)
-            self.cv_score_ = nested.of_combination(outcome, scores, not self.ensemble)
-            keep = np.flatnonzero(combination.stack.weights >= _SMALL)
+            alone = outcome.combine(scores, search.tested, single=single)
+            keep = np.flatnonzero(alone.stack.weights >= _SMALL)
             if not len(keep):
-                keep = np.argsort(-combination.stack.weights, kind="stable")[:10]
-            used = outcome.combine(scores[keep], tested, single=not self.ensemble)
-            with threads_for(n):
-                machines = TrainingPart(data, seed).fit([members[k] for k in keep])
-        self.leaderboard_ = tabulate(
-            found, combination, keep, used, machines, data, nested, outcome, scores
-        )
+                keep = np.argsort(-alone.stack.weights, kind="stable")[:10]
+            trained = train(
+                data, [members[k] for k in keep], alone.stack.weights[keep],
+                seed=seed, n_jobs=self.n_jobs, clock=clock,
+            )  # fmt: skip
+        keep = keep[trained.chosen]
+        used = outcome.combine(scores[keep], search.tested, single=single)
+        fold_scores = FoldScores(self, sample, search.folds, weighted)
+        self.cv_score_ = fold_scores.of_combination(outcome, scores, single)
+        self.leaderboard_ = tabulate(found, alone, keep, used, trained, fold_scores, scores, data)
         self.members_ = [members[k].name for k in keep]
         self.weights_ = used.stack.weights
         self.certificate_ = {
             "stack": used.stack.gap,
-            "machines": np.array([machine.gap for machine in machines.machines]),
+            "machines": np.array([machine.gap for machine in trained.machines.machines]),
         }
-        self.search_rows_ = n
-        self.fit_time_ = clock.spent
-        self._machines, self._combination = machines, used
-        self._data, self._cv_folds, self._seed = data, folds, seed
+        self.search_rows_ = len(search.tested)
+        self.training_ = trained.how
+        self._machines, self._combination = trained.machines, used
+        self._data, self._cv_folds, self._seed = sample, search.folds, seed
         self._members = [members[k] for k in keep]
         self._scores = scores[keep]
         self._fold_machines = None
+        self.fit_time_ = clock.spent
+
+    def _search_rows(self, data, folds, seed):
+        """Return the rows to search on, their folds, and an order with balanced beginnings."""
+        n = len(data.weight)
+        values = data.targets[:, 0] if data.labels is None else data.labels
+        rng = np.random.default_rng(seed)
+        part = balanced_parts(values, -(-n // _PART_ROWS), data.labels is not None, rng)
+        order = np.argsort(part, kind="stable")
+        if n <= MAX_ROWS:
+            return data, folds, order
+        rows = np.sort(order[:MAX_ROWS])
+        place = np.full(n, -1)
+        place[rows] = np.arange(len(rows))
+        folds = [tuple(place[part][place[part] >= 0] for part in fold) for fold in folds]
+        folds = [fold for fold in folds if all(len(part) for part in fold)]
+        return data.take(rows), folds, place[order[:MAX_ROWS]]
 
     def _combined(self, X):
         """Return what the combination says of a table."""
@@ -227,9 +242,11 @@ class AutoKernel(BaseEstimator):
         check_is_fitted(self)
         if self._fold_machines is None:
             with threads_for(len(self._data.weight)):
+                parts = [
+                    TrainingPart(self._data.take(rows), self._seed) for rows, _ in self._cv_folds
+                ]
                 self._fold_machines = [
-                    TrainingPart(self._data.take(train), self._seed).fit(self._members)
-                    for train, _ in self._cv_folds
+                    Machines([part.fit(member) for member in self._members]) for part in parts
                 ]
         return self._fold_machines
 

@@ -32,6 +32,15 @@ def kernel_matrix(kernel: str, G: Any, inverse_width: float) -> Array:
     return np.asarray(_RADIAL[kernel](inverse_width).from_geometry(G))
 
 
+def gram(kernel: str, A: Array, B: Array | None, inverse_width: float) -> Array:
+    """Return kernel values between the rows of A and of B, or of A alone, in one array."""
+    if kernel == "forest":
+        return cooccurrence(A, B)
+    if kernel == "additive":
+        return Additive(inverse_width)(A, B)
+    return np.asarray(_RADIAL[kernel](inverse_width)(A, B))
+
+
 def natural_inverse_width(kernel: str, Z: Array, weight: Array) -> float:
     """Return the inverse of the spread of the points, in the unit of the kernel's distance."""
     if kernel in ("forest", "additive"):

@@ -94,26 +94,26 @@ class _ReplayRegressor(RegressorMixin, BaseEstimator):
         return self._prediction
 
 
-def tabulate(found, combination, keep, used, machines, data, fold_scores, outcome, scores):
+def tabulate(found, alone, keep, used, trained, fold_scores, scores, data):
     """Return the table of all members that went into the stack, the best first."""
     members = [member for one in found for member in one.members]
-    weight, seconds = np.zeros((2, len(members)))
+    weight = np.zeros(len(members))
+    fit_seconds, predict_seconds = np.full((2, len(members)), np.nan)
     weight[keep] = used.stack.weights
+    fit_seconds[keep] = trained.seconds
     rows = data.table[:_TIMED_ROWS]
-    for k, machine in zip(keep, machines.machines, strict=True):
+    for k, machine in zip(keep, trained.machines.machines, strict=True):
         began = time.perf_counter()
-        type(machines)([machine])(rows)
-        seconds[k] = (time.perf_counter() - began) / len(rows) * 1000.0
-    order = np.argsort(combination.losses, kind="stable")
+        type(trained.machines)([machine])(rows)
+        predict_seconds[k] = (time.perf_counter() - began) / len(rows) * 1000.0
+    order = np.argsort(alone.losses, kind="stable")
+    search_seconds = np.repeat([one.seconds for one in found], [len(one.members) for one in found])
     return {
         "member": np.array([member.name for member in members], dtype=object)[order],
-        "loss": combination.losses[order],
-        "score": np.array(
-            [fold_scores.of_predictions(combination.alone(k, scores[k])) for k in order]
-        ),
+        "loss": alone.losses[order],
+        "score": np.array([fold_scores.of_predictions(alone.alone(k, scores[k])) for k in order]),
         "weight": weight[order],
-        "search_seconds": np.repeat(
-            [one.seconds for one in found], [len(one.members) for one in found]
-        )[order],
-        "predict_seconds": np.where(seconds > 0.0, seconds, np.nan)[order],
+        "search_seconds": search_seconds[order],
+        "fit_seconds": fit_seconds[order],
+        "predict_seconds": predict_seconds[order],
     }

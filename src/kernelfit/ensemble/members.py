@@ -103,13 +103,14 @@ class EstimatorRecipe:
     cost: float = 4.0
 
 
-def default_recipes(n_features: int) -> list[Recipe]:
+def default_recipes(n_features: int, classify: bool) -> list[Recipe]:
     """Return the recipes in the order of work: a plain machine first, then what differs most.
 
     Parameters
     ----------
     n_features : int
         Of the table.
+    classify : bool
 
     Returns
     -------
@@ -127,8 +128,9 @@ def default_recipes(n_features: int) -> list[Recipe]:
         Recipe("gaussian", "ranks", "widths", _LEARNED),
         Recipe("laplacian", "ranks", "widths", _KINKED),
         Recipe("exponential", "ranks", widths=_KINKED),
-        Recipe("gaussian", "standard", "gradients", _LEARNED),
     ]
+    if not classify:  # a rotation pays in regression alone
+        recipes.append(Recipe("gaussian", "standard", "gradients", _LEARNED))
     if n_features <= _MAX_ADDITIVE_FEATURES:
         recipes += [
             Recipe("additive", "standard", widths=_ADDITIVE),
@@ -153,7 +155,7 @@ def choose_recipes(members: Any, n_features: int, classify: bool) -> list[Any]:
     -------
     list of Recipe and EstimatorRecipe
     """
-    known = default_recipes(n_features)
+    known = default_recipes(n_features, classify)
     if isinstance(members, str):
         return list(known)
     chosen: list[Any] = []

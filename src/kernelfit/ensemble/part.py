@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from kernelfit.ensemble.features import Data, Features, learn_features
-from kernelfit.ensemble.kernels import geometry, kernel_matrix, natural_inverse_width
+from kernelfit.ensemble.kernels import geometry, gram, kernel_matrix, natural_inverse_width
 from kernelfit.ensemble.members import EstimatorRecipe, Member
+from kernelfit.ensemble.nystrom import choose_landmarks, solve_on_landmarks
 from kernelfit.ensemble.ridge import relative_gap, solve_ridges
 
 Array = NDArray[Any]
@@ -37,10 +40,29 @@ class TrainingPart:
 
     def features(self, recipe: Any) -> Features:
         """Return the features of a recipe."""
-        key = (recipe.shape, recipe.metric, recipe.kernel == "forest")
+        key = self._key(recipe)
         if key not in self._features:
             self._features[key] = learn_features(self._data, recipe, self._seed)
         return self._features[key]
+
+    def learn(self, members: Sequence[Member], n_jobs: int | None) -> None:
+        """Learn the features of some members, in threads."""
+        recipes = {self._key(member.recipe): member.recipe for member in members}
+        learned = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(learn_features)(self._data, recipe, self._seed) for recipe in recipes.values()
+        )
+        self._features.update(zip(recipes, learned, strict=True))
+        for features in learned:
+            self._points_of(features)
+
+    def _key(self, recipe: Any) -> Any:
+        return recipe.shape, recipe.metric, recipe.kernel == "forest"
+
+    def _points_of(self, features: Features) -> Array:
+        """Return the features of the training rows."""
+        if id(features) not in self._points:
+            self._points[id(features)] = features(self._data.table)
+        return self._points[id(features)]
 
     def scores(
         self, recipe: Any, widths: Sequence[float], ridges: Sequence[float], table: Array
@@ -76,36 +98,40 @@ class TrainingPart:
                     out[i, j] = K_other @ found[0] + found[1]
         return out
 
-    def fit(self, members: Sequence[Member]) -> "Machines":
-        """Train some members for later use.
+    def fit(self, member: Member, n_landmarks: int | None = None) -> Any:
+        """Train a member for later use.
 
         Parameters
         ----------
-        members : sequence of Member
+        member : Member
+        n_landmarks : int, default=None
+            Points that span the machine, chosen by leverage; all of them when None.
 
         Returns
         -------
-        Machines
+        RidgeMachine or EstimatorMachine
         """
-        return Machines([self._fit_member(member) for member in members])
-
-    def _fit_member(self, member: Member) -> Any:
-        recipe, data = member.recipe, self._data
+        recipe, data, ridge = member.recipe, self._data, member.ridge
         if isinstance(recipe, EstimatorRecipe):
             return self._fit_estimator(recipe)
         features = self.features(recipe)
-        Z = self._points.setdefault(id(features), features(data.table))
+        Z = self._points_of(features)
         inverse_width = member.width * self._unit(recipe, Z)
-        ridge = member.ridge
-        while True:
-            K = kernel_matrix(recipe.kernel, geometry(recipe.kernel, Z, Z), inverse_width)
-            found = next(solve_ridges(K, data.targets, data.weight, [ridge]))
-            if found is not None:
-                break
-            ridge *= 10.0  # more rows than in the folds, and rounding leaves no factor
-        machine = RidgeMachine(recipe.kernel, features, Z, inverse_width, *found)
+        if n_landmarks is not None and n_landmarks < len(Z):
+            kernel = partial(_kernel, recipe.kernel, inverse_width)
+            chosen = choose_landmarks(kernel, Z, data.weight, ridge, n_landmarks, self._seed)
+            found = solve_on_landmarks(kernel, Z, Z[chosen], data.targets, data.weight, ridge)
+            return RidgeMachine(recipe.kernel, features, Z[chosen], inverse_width, *found)
+        solution = None
+        while solution is None:
+            K = gram(recipe.kernel, Z, None, inverse_width)
+            solution = next(solve_ridges(K, data.targets, data.weight, [ridge]))
+            # More rows than in the folds may leave no factor; the certificate is that of the
+            # ridge in use.
+            used, ridge = ridge, 10.0 * ridge
+        machine = RidgeMachine(recipe.kernel, features, Z, inverse_width, *solution)
         decision = Machines([machine])(data.table)[0] - machine.intercept
-        gap = relative_gap(decision, *found, data.targets, data.weight, ridge)
+        gap = relative_gap(decision, *solution, data.targets, data.weight, used)
         return replace(machine, gap=gap)
 
     def _fit_estimator(self, recipe: EstimatorRecipe) -> "EstimatorMachine":
@@ -123,6 +149,10 @@ class TrainingPart:
         if recipe.metric != "none" and recipe.kernel == "gaussian":
             return 1.0  # learned with the metric
         return natural_inverse_width(recipe.kernel, Z, self._data.weight)
+
+
+def _kernel(name: str, inverse_width: float, A: Array, B: Array) -> Array:
+    return gram(name, A, B, inverse_width)
 
 
 @dataclass(frozen=True)
@@ -201,9 +231,9 @@ class Machines:
             if isinstance(machine, EstimatorMachine):
                 out.append(machine.scores([table])[0])
                 continue
-            key = (id(machine.features), machine.kernel)
+            points = machine.points
+            key = (id(machine.features), machine.kernel, id(points))
             if key not in shared:
-                points = machine.points
                 shared = {key: geometry(machine.kernel, machine.features(table), points)}
             out.append(machine.scores(shared[key]))
         return np.stack(out)

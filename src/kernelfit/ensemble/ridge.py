@@ -1,6 +1,8 @@
 """Kernel ridge regressions on one kernel matrix."""
 
+import time
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -82,3 +84,20 @@ def relative_gap(
     )
     scale = np.maximum(upper, np.finfo(float).tiny)
     return float(np.max(np.abs(upper - lower) / scale))
+
+
+def forecast_seconds(operations: float) -> float:
+    """Return how long so many operations of a Cholesky factorisation take here, about."""
+    return operations / _speed()
+
+
+@cache
+def _speed() -> float:
+    """Measure operations a second."""
+    n, best = 500, 0.0
+    for _ in range(3):
+        A = np.asfortranarray(np.eye(n))
+        began = time.perf_counter()
+        dpotrf(A, lower=1, overwrite_a=1)
+        best = max(best, n**3 / 3.0 / (time.perf_counter() - began))
+    return best

@@ -1,9 +1,9 @@
 """Out-of-fold scores of members, in an order of work that can stop at any time.
 
-A recipe is first tried in all widths and ridges on few rows (the race), then on all search rows
-around what did best there. A plain Gaussian machine goes all the way first; then the others race,
-and go on in the order in which they arrived. Before each unit of work its time is forecast from
-that of the units before, and it is left out if it would end too late.
+A recipe is first tried in all widths and ridges on few rows (the race), then on many around what
+did best there. A plain Gaussian machine goes all the way first; then the others race, and go on in
+the order in which they arrived. Before each unit of work its time is forecast from that of the
+units before, and it is left out if it would end too late.
 """
 
 import time
@@ -25,9 +25,11 @@ Array = NDArray[Any]
 Fold = tuple[Array, Array]
 
 RACE_ROWS = 400
-_KEPT = 3  # members of a recipe that go into the stack
+MAX_ROWS = 2500  # that members are compared on
+_GRID_SHARE = 0.25  # of the members of a race that go on, in time
+_KEPT = 2  # members of a recipe that go into the stack
 _DIGITS = 7  # of a loss that count when members are ranked: the others are rounding
-_REFIT_SHARE = 0.35  # of the time of a search that training on all rows takes at most
+_REFIT_SHARE = 0.25  # of the time of a search that training on all rows takes at most
 
 
 @dataclass
@@ -90,8 +92,8 @@ class Search:
     data : Data
         The search rows.
     folds : sequence of (train, test)
-    race_rows : ndarray of int
-        The rows of the race; all of them where there are few.
+    order : ndarray of int of shape (n,)
+        All rows, in an order whose beginnings are balanced: the race is on the first ones.
     seed : int
     n_jobs : int or None
         Threads, one a fold; the result does not depend on it.
@@ -104,7 +106,7 @@ class Search:
         self,
         data: Data,
         folds: Sequence[Fold],
-        race_rows: Array,
+        order: Array,
         *,
         seed: int,
         n_jobs: int | None,
@@ -112,29 +114,55 @@ class Search:
         report: Callable[..., None],
     ) -> None:
         self._data, self._n_jobs, self._clock, self._report = data, n_jobs, clock, report
-        self._whole = _Rows(data, folds, seed)
-        self._race = self._whole
-        if len(race_rows) < len(data.weight):
-            self._race = _Rows(data, _restricted(folds, race_rows), seed)
+        self._folds, self._order, self._seed = folds, order, seed
+        self._few = self._rows(RACE_ROWS)
+        self._many = self._few
 
     @property
-    def races(self) -> bool:
-        """Whether there is a race on fewer rows."""
-        return self._race is not self._whole
+    def tested(self) -> Array:
+        """The rows that members were compared on in the end."""
+        return self._many.tested
+
+    @property
+    def folds(self) -> list[Fold]:
+        """The folds of these rows."""
+        return self._many.folds
+
+    def _rows(self, size: int) -> "_Rows":
+        """Return the folds of the first rows."""
+        folds: list[Fold] = list(self._folds)
+        if size < len(self._order):
+            rows = self._order[:size]
+            folds = [
+                (train[np.isin(train, rows)], test[np.isin(test, rows)]) for train, test in folds
+            ]
+            folds = [(train, test) for train, test in folds if len(train) and len(test)]
+        return _Rows(self._data, folds, self._seed)
+
+    def _choose_rows(self, recipes: Sequence[Any], raced: Found) -> None:
+        """Take as many rows as leave time for half of the recipes."""
+        size = min(MAX_ROWS, len(self._order))
+        cost = sum(recipe.cost for recipe in recipes[: -(-len(recipes) // 2)]) / recipes[0].cost
+        affordable = self._clock.left / (2.0 * cost * raced.seconds * _GRID_SHARE)
+        if affordable < (size / RACE_ROWS) ** 2.7:
+            size = int(max(RACE_ROWS, RACE_ROWS * affordable ** (1 / 2.7)))
+        if size > RACE_ROWS:
+            self._many = self._rows(size)
 
     def run(self, recipes: Sequence[Any]) -> list[Found]:
         """Return what was found of every recipe that there was time for."""
-        if not self.races:
-            return self._run_whole(recipes)
+        if len(self._order) <= RACE_ROWS:
+            return self._run_all(recipes)
         found: list[Found] = []
         raced: list[tuple[Any, Found]] = []
         pace = ratio = 0.0
         for recipe in recipes:  # the first goes all the way
             if found and not self._clock.allows(pace * recipe.cost):
-                break
-            first = self._try(self._race, recipe, recipe.widths, recipe.ridges)
+                continue
+            first = self._try(self._few, recipe, recipe.widths, recipe.ridges)
             pace = max(pace, first.seconds / recipe.cost)
             if not found:
+                self._choose_rows(recipes, first)
                 found.append(self._finish(recipe, first))
                 ratio = found[0].seconds / first.seconds
             else:
@@ -147,23 +175,25 @@ class Search:
                 self._report(len(recipes) + len(found), 2 * len(recipes), recipe.name, found)
         return found
 
-    def _run_whole(self, recipes: Sequence[Any]) -> list[Found]:
+    def _run_all(self, recipes: Sequence[Any]) -> list[Found]:
         found: list[Found] = []
         pace = 0.0
         for number, recipe in enumerate(recipes):
             if found and not self._clock.allows(pace * recipe.cost):
                 continue
-            found.append(self._try(self._whole, recipe, recipe.widths, recipe.ridges))
+            found.append(self._try(self._few, recipe, recipe.widths, recipe.ridges))
             pace = max(pace, found[-1].seconds / recipe.cost)
             self._report(number + 1, len(recipes), recipe.name, found)
         return found
 
     def _finish(self, recipe: Any, raced: Found) -> Found:
-        """Try, on all search rows, what lies around the best of the race."""
+        """Try, on many rows, what lies around the best of the race."""
+        if self._many is self._few:  # no time for more
+            return raced
         best = raced.members[0]
         widths = _around(recipe.widths, best.width, [m.width for m in raced.members], below=False)
         ridges = _around(recipe.ridges, best.ridge, [m.ridge for m in raced.members], below=True)
-        return self._try(self._whole, recipe, widths, ridges)
+        return self._try(self._many, recipe, widths, ridges)
 
     def _try(
         self, rows: "_Rows", recipe: Any, widths: Sequence[float], ridges: Sequence[float]
@@ -187,6 +217,7 @@ class _Rows:
 
     def __init__(self, data: Data, folds: Sequence[Fold], seed: int) -> None:
         self._data = data
+        self.folds = list(folds)
         self._tests = [test for _, test in folds]
         self._parts = [TrainingPart(data.take(train), seed) for train, _ in folds]
         self._count = np.bincount(np.concatenate(self._tests), minlength=len(data.weight))
@@ -195,11 +226,6 @@ class _Rows:
     def tested(self) -> Array:
         """The rows that some fold tests."""
         return np.flatnonzero(self._count)
-
-    @property
-    def parts(self) -> list[TrainingPart]:
-        """One a fold."""
-        return self._parts
 
     def scores(
         self, recipe: Any, widths: Sequence[float], ridges: Sequence[float], n_jobs: int | None
@@ -221,11 +247,6 @@ class _Rows:
         out[:, :, self._count == 0] = np.nan
         out /= np.maximum(self._count, 1)[:, None]
         return out
-
-
-def _restricted(folds: Sequence[Fold], rows: Array) -> list[Fold]:
-    """Return the folds of some rows."""
-    return [(train[np.isin(train, rows)], test[np.isin(test, rows)]) for train, test in folds]
 
 
 def _around(

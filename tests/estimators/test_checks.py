@@ -10,11 +10,8 @@ import kernelfit
 # Whole default grids take long; those of the plain searches are short enough for all checks.
 WIDTHS = {"gammas": [0.1, 2.0], "Cs": [0.5, 4.0]}
 ETAS = {**WIDTHS, "etas": [float("inf"), 0.1]}
-<<<<<<< HEAD
 BANK = ["linear", {"kernel": "rbf", "features": "each"}]
-=======
 MEMBERS = {"members": ["gaussian (standard)", "forest"], "cv": 3}
->>>>>>> auto
 OPTIONS = {
     "AutoKernelClassifier": MEMBERS,
     "AutoKernelRegressor": MEMBERS,

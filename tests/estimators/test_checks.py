@@ -65,6 +65,7 @@ VARIANTS = [
     kernelfit.TKLRegressor(basis="xz", warm_start=True),
     kernelfit.GPKClassifier(kernel_sharing="joint", class_weight="balanced"),
     kernelfit.KernelSVCCV([0.1, 2.0], [0.5, 4.0], n_jobs=2),
+    kernelfit.KernelSVCCV([0.1, 2.0], [0.5, 4.0], n_average=2),
     kernelfit.KernelSVRCV(Cs=[0.5, 4.0], kernel="linear", n_jobs=2),
     kernelfit.TKLClassifierCV([0.5], [0.5, 4.0], kernel_sharing="joint", n_jobs=2),
 ]

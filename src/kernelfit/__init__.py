@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kernelfit.clustering.cds import CDSClustering, CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
+    from kernelfit.ensemble.auto import AutoKernelClassifier, AutoKernelRegressor
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
     from kernelfit.estimators.forest import ForestKernel
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.metric import KernelMetric
+    from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
     from kernelfit.estimators.nadaraya_watson import NadarayaWatson
     from kernelfit.estimators.random_features import RandomFeatureAlignment
     from kernelfit.estimators.ridge import KernelRidgeClassifier, KernelRidgeRegressor
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
     from kernelfit.selection.gpk_cv import GPKClassifierCV, GPKRegressorCV
     from kernelfit.selection.knpl_cv import KNPLClassifierCV, KNPLRegressorCV
+    from kernelfit.selection.mkl_cv import MKLClassifierCV, MKLRegressorCV
     from kernelfit.selection.path import path
     from kernelfit.selection.ridge_cv import KernelRidgeClassifierCV, KernelRidgeRegressorCV
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AutoKernelClassifier",
+    "AutoKernelRegressor",
     "CDSClustering",
     "CDSKClustering",
     "DANKClassifier",
@@ -56,6 +61,10 @@ __all__ = [
     "KernelSVCCV",
     "KernelSVR",
     "KernelSVRCV",
+    "MKLClassifier",
+    "MKLClassifierCV",
+    "MKLRegressor",
+    "MKLRegressorCV",
     "NadarayaWatson",
     "RandomFeatureAlignment",
     "TKLClassifier",
@@ -66,6 +75,8 @@ __all__ = [
 ]
 
 _HOME = {
+    "AutoKernelClassifier": "kernelfit.ensemble.auto",
+    "AutoKernelRegressor": "kernelfit.ensemble.auto",
     "CDSClustering": "kernelfit.clustering.cds",
     "CDSKClustering": "kernelfit.clustering.cds",
     "DANKClassifier": "kernelfit.estimators.dank",
@@ -91,6 +102,10 @@ _HOME = {
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",
     "KernelSVRCV": "kernelfit.selection.svm_cv",
+    "MKLClassifier": "kernelfit.estimators.mkl",
+    "MKLClassifierCV": "kernelfit.selection.mkl_cv",
+    "MKLRegressor": "kernelfit.estimators.mkl",
+    "MKLRegressorCV": "kernelfit.selection.mkl_cv",
     "NadarayaWatson": "kernelfit.estimators.nadaraya_watson",
     "RandomFeatureAlignment": "kernelfit.estimators.random_features",
     "TKLClassifier": "kernelfit.estimators.tkl",

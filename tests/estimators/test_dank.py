@@ -470,3 +470,11 @@ def test_bad_parameters_of_precomputed_kernels():
         DANKClassifier(kernel="precomputed", out_of_sample="nearest").fit(K, y)
     with pytest.raises(ValueError, match="expected data to partition, got a precomputed"):
         DANKClassifier(kernel="precomputed", partition=2).fit(K, y)
+
+
+@pytest.mark.parametrize("machine", [DANKClassifier, KNPLClassifier])
+@pytest.mark.parametrize("C", [1e-71, 1e71])
+def test_costs_whose_fourth_powers_are_no_numbers(machine, C):
+    X, y = np.arange(8.0)[:, None], np.arange(8) % 2
+    with pytest.raises(ValueError, match=r"expected .*products of C and the"):
+        machine(C).fit(X, y)

@@ -32,6 +32,7 @@ class AdaptiveMachine(StandardKernelMachine):
     tau = 0.0
     partition: int | None = None
     combine = "global"
+    _cost_range = (1e-70, 1e70)  # fourth powers neither overflow nor vanish
     _etas = ()  # multiples that a search tries along its paths
 
     def _learner(self, X, targets, weight, unit_cost, matrix):

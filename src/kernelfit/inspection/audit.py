@@ -7,7 +7,8 @@ For every learned kernel, with the losses and duals written out in plain float64
 
 where E is the largest value of ``1/2 w'K w - R`` over the whole family of kernels: for a fixed
 kernel its own, for DANK and KNPL by one dense eigendecomposition, for TKL and GPK by the largest
-eigenvalue of D. Nothing that the solvers computed on the way is used.
+eigenvalue of D, for multiple kernels by a norm of all ``w'K_m w``. Nothing that the solvers
+computed on the way is used.
 """
 
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from kernelfit.estimators.adaptive import AdaptiveMachine
 from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
 from kernelfit.estimators.machine import KernelMachine
 from kernelfit.estimators.metric import KernelMetric
+from kernelfit.estimators.multiple import MultipleKernelMachine
 from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
 from kernelfit.estimators.standard import StandardKernelMachine
 from kernelfit.kernels.standard import kernel_from_name
@@ -191,7 +193,9 @@ def audit(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     if not isinstance(machine, KernelMachine):
         raise ValueError(f"expected a kernel machine or a search for one, got {estimator!r}")
     check_is_fitted(machine)
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, allow_nd=True)
+    if X.ndim < len(machine.shape_fit_):  # a single matrix of a stack
+        X = X[..., None]
     if X.shape != machine.shape_fit_:
         raise ValueError(f"expected the training data of shape {machine.shape_fit_}, got {X.shape}")
     y, weight = np.asarray(y), check_weights(sample_weight, X.shape[0])
@@ -213,7 +217,8 @@ def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any],
         targets = np.searchsorted(machine.classes_, y)
         factor = machine.class_weight_[targets]
     used, total = np.flatnonzero(weight), weight[weight > 0]
-    if isinstance(machine, PositiveMatrixMachine):  # equal rows are one
+    merges = isinstance(machine, PositiveMatrixMachine) or hasattr(machine, "bank_")
+    if merges:  # equal rows are one
         used, total = merge_rows(X, targets, weight)
     cost = machine.C * total * factor[used]
     n_problems = len(machine.intercept_)
@@ -273,6 +278,9 @@ def _audit_group(
         K = kernel(X[rows], X[rows])
         decision, penalty = betas @ K, 0.0
         energy = _largest_energy(kernel, X[rows], witnesses)
+    elif isinstance(machine, MultipleKernelMachine):
+        penalty = 0.0
+        decision, energy = _multiple(machine, X, k, rows, betas, witnesses)
     else:
         K = _initial_matrix(machine, X, rows)
         decision, penalty = betas @ K, 0.0
@@ -376,3 +384,26 @@ def _largest_energy(kernel: Any, X: Array, witnesses: Array) -> float:
         response = kernel.basis.response(scaled, scaled, kernel.scale * w)
         D += response.form(w).entries
     return 0.5 * float(kernel.basis.size) * max(float(np.linalg.eigvalsh(D)[-1]), 0.0)
+
+
+def _multiple(
+    machine: Any, X: Array, k: int, rows: Any, betas: Array, witnesses: Array
+) -> tuple[Array, float]:
+    """Return the decision values of a sum of kernels and the largest energy over the weights."""
+    weights = np.atleast_2d(machine.weights_)[k]
+    decision, forms = np.zeros_like(betas), np.empty(len(weights))
+    for m, (weight, scale) in enumerate(zip(weights, machine.scales_, strict=True)):
+        if hasattr(machine, "bank_"):
+            K = machine.bank_[m](X[rows], X[rows])
+        else:
+            K = scale * X[np.ix_(rows, rows)][:, :, m]
+        decision += weight * (betas @ K)
+        forms[m] = np.sum(witnesses * (witnesses @ K))
+    if machine.combination == "simple" or (machine.combination == "lp" and machine.p == 1.0):
+        return decision, 0.5 * float(forms.max())
+    if machine.combination == "lp" and np.isfinite(machine.p):
+        q, radius = machine.p / (machine.p - 1.0), len(forms) ** (1.0 / machine.p - 1.0)
+        largest = max(float(forms.max()), np.finfo(float).tiny)
+        norm = largest * float(np.sum((forms / largest) ** q)) ** (1.0 / q)
+        return decision, 0.5 * radius * norm
+    return decision, 0.5 * float(weights @ forms)

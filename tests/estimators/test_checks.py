@@ -53,6 +53,7 @@ VARIANTS = [
     kernelfit.DANKClassifier(warm_start=True),
     kernelfit.DANKRegressor(out_of_sample="nearest"),
     kernelfit.DANKRegressor(tau=0.01, warm_start=True),
+    kernelfit.KNPLRegressor(out_of_sample="hyper"),
     kernelfit.KNPLClassifier(warm_start=True, n_jobs=2),
     kernelfit.MKLClassifier(kernels=BANK, combination="lp", kernel_sharing="separate", n_jobs=2),
     kernelfit.MKLClassifier(kernels=BANK, combination="easy", warm_start=True),

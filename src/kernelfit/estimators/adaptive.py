@@ -15,7 +15,7 @@ from kernelfit.learners.adaptive import AdaptiveLearner, Division, Extension
 from kernelfit.learners.hadamard import Penalty
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
-_RULES = ("neutral", "knn", "nearest", "reciprocal", "smooth")
+_RULES = ("neutral", "knn", "nearest", "reciprocal", "smooth", "hyper")
 
 
 class AdaptiveMachine(StandardKernelMachine):

@@ -33,7 +33,7 @@ class AdaptiveMachine(StandardKernelMachine):
     partition: int | None = None
     combine = "global"
     _cost_range = (1e-70, 1e70)  # fourth powers neither overflow nor vanish
-    _etas = ()  # multiples that a search tries along its paths
+    _path_etas = ()  # multiples that a search tries along its paths
 
     def _learner(self, X, targets, weight, unit_cost, matrix):
         eta, relative = parse_eta(self.eta)
@@ -50,11 +50,11 @@ class AdaptiveMachine(StandardKernelMachine):
             assume_psd=psd,
             tol=self.tol,
             max_iter=self.max_iter,
-            repeats=repeated_rows(X, targets) if relative or self._etas else None,
+            repeats=repeated_rows(X, targets) if relative or self._path_etas else None,
             division=None if self.partition is None else self._divide(X, weight),
             solver=self.solver,
             polish=self._polish,
-            etas=self._etas,
+            etas=self._path_etas,
         )
 
     def _check_rule(self):

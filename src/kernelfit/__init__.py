@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.metric import KernelMetric
+    from kernelfit.estimators.one_class import KernelOneClass
+    from kernelfit.estimators.quantile import KernelQuantileRegressor
     from kernelfit.estimators.ridge import KernelRidgeClassifier, KernelRidgeRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
@@ -46,6 +48,8 @@ __all__ = [
     "KNPLRegressorCV",
     "KernelKMeans",
     "KernelMetric",
+    "KernelOneClass",
+    "KernelQuantileRegressor",
     "KernelRidgeClassifier",
     "KernelRidgeClassifierCV",
     "KernelRidgeRegressor",
@@ -79,6 +83,8 @@ _HOME = {
     "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
     "KernelKMeans": "kernelfit.clustering.kernel_kmeans",
     "KernelMetric": "kernelfit.estimators.metric",
+    "KernelOneClass": "kernelfit.estimators.one_class",
+    "KernelQuantileRegressor": "kernelfit.estimators.quantile",
     "KernelRidgeClassifier": "kernelfit.estimators.ridge",
     "KernelRidgeClassifierCV": "kernelfit.selection.ridge_cv",
     "KernelRidgeRegressor": "kernelfit.estimators.ridge",

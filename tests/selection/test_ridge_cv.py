@@ -155,9 +155,7 @@ def test_averages(iris):
 
 def test_complaints(data):
     X, y = data
-    with pytest.raises(
-        ValueError, match="to leave one out, got one sample"
-    ):
+    with pytest.raises(ValueError, match="to leave one out, got one sample"):
         KernelRidgeRegressorCV().fit(X, y, sample_weight=np.eye(35)[0])
     with pytest.raises(ValueError, match="expected Cs to be a list of positive numbers"):
         KernelRidgeRegressorCV(Cs=[-1.0]).fit(X, y)

@@ -73,12 +73,13 @@ class Audit:
 
 @dataclass(frozen=True)
 class _Problem:
-    """One problem in plain numbers."""
+    """One problem in plain numbers; `cost` is the largest magnitude of a coefficient."""
 
     p: Array
     cost: Array
     loss: str
     epsilon: float
+    level: float
     has_intercept: bool
     beta: Array
     witness: Array
@@ -88,13 +89,23 @@ class _Problem:
         """Whether the loss is squared, and the dual has a ridge."""
         return self.loss.startswith("squared")
 
+    @property
+    def total(self) -> float:
+        """The required sum of the coefficients, and the price of the intercept."""
+        return 1.0 if self.loss == "one_class" else 0.0
+
     def kappa(self, beta: Array) -> float:
         value = float(self.p @ beta - self.epsilon * np.abs(beta).sum())
         return value - 0.25 * float(beta**2 @ (1.0 / self.cost)) if self.is_smooth else value
 
     def losses(self, decision: Array) -> float:
         """Return the sum of the costs at some decision values."""
-        if "hinge" in self.loss:
+        if self.loss == "pinball":
+            error = self.p - decision
+            error = np.maximum(self.level * error, (self.level - 1.0) * error)
+        elif self.loss == "one_class":
+            error = np.maximum(0.0, -decision)
+        elif "hinge" in self.loss:
             error = np.maximum(0.0, 1.0 - self.p * decision)
         else:
             error = np.maximum(0.0, np.abs(self.p - decision) - self.epsilon)
@@ -105,6 +116,7 @@ class _Problem:
         error = decision - self.p
         if "hinge" in self.loss:
             error = np.where(self.p * error < 0.0, error, 0.0)
+        error = np.sign(error) * np.maximum(np.abs(error) - self.epsilon, 0.0)
         return 2.0 * float(self.cost @ error)
 
     def least_loss(self, decision: Array) -> float:
@@ -125,7 +137,7 @@ class _Problem:
         kinks = np.sort(kinks)
 
         def value(k: int) -> float:
-            return self.losses(decision + kinks[k])
+            return self.losses(decision + kinks[k]) + self.total * float(kinks[k])
 
         while last - first > 2:  # a convex function of the place
             third = (last - first) // 3
@@ -140,14 +152,19 @@ class _Problem:
         low, high = -cost, cost
         if "hinge" in self.loss:
             low, high = np.where(self.p > 0, 0.0, low), np.where(self.p > 0, high, 0.0)
+        elif self.loss == "pinball":
+            low, high = (self.level - 1.0) * cost, self.level * cost
+        elif self.loss == "one_class":
+            low = np.zeros(cost.shape)
         outside = np.maximum(np.maximum(low - beta, beta - high), 0.0).max(initial=0.0)
         worst = float(outside / self.cost.max())
         if self.has_intercept:
-            worst = max(worst, abs(float(beta.sum())) / max(float(np.abs(beta).sum()), 1e-300))
+            missed = abs(float(beta.sum()) - self.total)
+            worst = max(worst, missed / max(float(np.abs(beta).sum()), 1e-300))
         return worst
 
 
-def audit(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
     """Recompute the certificate of a fitted estimator from its public attributes.
 
     Parameters
@@ -156,8 +173,8 @@ def audit(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
         A fitted machine of kernelfit, or a search, whose best machine is audited.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The training data, or the precomputed kernel matrix.
-    y : array-like of shape (n_samples,)
-        The labels or targets of the training.
+    y : array-like of shape (n_samples,), default=None
+        The labels or targets of the training; not for `KernelOneClass`.
     sample_weight : array-like of shape (n_samples,), default=None
         The weights of the training.
 
@@ -202,6 +219,8 @@ def audit(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
 def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any], list[Any]]:
     """Return the rows and the problems of every learned kernel."""
     classify = is_classifier(machine)
+    if machine.loss == "one_class":
+        y = np.zeros(X.shape[0])
     targets: Any = np.asarray(y) if classify else np.asarray(y, dtype=np.float64)
     factor = np.ones(len(y))
     if classify:
@@ -219,6 +238,12 @@ def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any],
         n_classes = len(machine.classes_)
         parts = [(q.rows, q.p) for q in decompose(targets[used], n_classes, one_vs_one)]
 
+    levels = np.full(n_problems, np.nan)
+    if machine.loss == "pinball":
+        levels, parts = machine.quantiles_, parts * n_problems
+    elif machine.loss == "one_class":
+        cost = total / (machine.nu * total.sum())
+
     # Blocks that are kept side by side have no intercept; the mean of the targets stands for it.
     divided = _is_divided(machine)
     has_intercept = machine.fit_intercept and not divided
@@ -235,7 +260,8 @@ def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any],
             p,
             cost[own],
             machine.loss,
-            machine.epsilon if machine.loss == "tube" else 0.0,
+            machine.epsilon if "tube" in machine.loss else 0.0,
+            float(levels[k]),
             has_intercept,
             spread(machine.dual_coef_, k)[own],
             spread(machine.witness_coef_, k)[own],

@@ -80,6 +80,30 @@ def squared_hinge(y: npt.ArrayLike, C: float | FloatArray, *, fit_intercept: boo
     return Task(p, lower, upper, 0.0, 0.5 / _cost(p, C), 0.0 if fit_intercept else None)
 
 
+def squared_tube(
+    y: npt.ArrayLike, C: float | FloatArray, epsilon: float, *, fit_intercept: bool = True
+) -> Task:
+    """Return the task of regression by the squared epsilon-insensitive loss.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Targets.
+    C : float or ndarray of shape (n,)
+        Cost of each point, > 0.
+    epsilon : float
+        Half the width of the tube, >= 0; without a tube it is the squared loss.
+    fit_intercept : bool, default=True
+
+    Returns
+    -------
+    Task
+    """
+    p = np.ascontiguousarray(y, dtype=np.float64)
+    free = np.full(p.shape, np.inf)
+    return Task(p, -free, free, epsilon, 0.5 / _cost(p, C), 0.0 if fit_intercept else None)
+
+
 def squared(y: npt.ArrayLike, C: float | FloatArray, *, fit_intercept: bool = True) -> Task:
     """Return the task of regression, or classification, by the squared loss: kernel ridge.
 
@@ -95,9 +119,7 @@ def squared(y: npt.ArrayLike, C: float | FloatArray, *, fit_intercept: bool = Tr
     -------
     Task
     """
-    p = np.ascontiguousarray(y, dtype=np.float64)
-    free = np.full(p.shape, np.inf)
-    return Task(p, -free, free, 0.0, 0.5 / _cost(p, C), 0.0 if fit_intercept else None)
+    return squared_tube(y, C, 0.0, fit_intercept=fit_intercept)
 
 
 def pinball(

@@ -83,6 +83,8 @@ LINEAR = {"kernel": "linear"}
 MORE = {  # options under which a fit leaves more behind
     "KernelSVC": [LINEAR],
     "KernelSVR": [LINEAR],
+    "KernelOneClass": [LINEAR],
+    "KernelQuantileRegressor": [LINEAR],
     "KernelRidgeClassifier": [LINEAR],
     "KernelRidgeRegressor": [LINEAR],
     "DANKClassifier": [LINEAR, {"partition": 2}, {"out_of_sample": "knn"}],

@@ -8,10 +8,14 @@ from sklearn.base import OutlierMixin
 
 from kernelfit.estimators.standard import StandardKernelMachine
 from kernelfit.estimators.svm import FixedKernelMachine
+from kernelfit.kernels.base import diagonal
 from kernelfit.learners.plan import Plan
 from kernelfit.tasks.losses import one_class
 from kernelfit.tasks.multiclass import Problem
 from kernelfit.utils.sklearn_private import Interval
+
+_BOUNDARY = 1e-7  # of the threshold: what is closer to it is inside
+_ROUNDING = 1e-12
 
 
 class KernelOneClass(OutlierMixin, FixedKernelMachine):
@@ -67,9 +71,9 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
     witness_coef_ : ndarray of shape (1, n_SV)
         The coefficients that prove the lower bound: `dual_coef_` itself.
     intercept_ : ndarray of shape (1,)
-        :math:`-\rho`.
+        ``-offset_``.
     offset_ : float
-        :math:`\rho`, by which `score_samples` exceeds `decision_function`.
+        :math:`\rho`, less a ten-millionth of it, so that the boundary is inside; by which `score_samples` exceeds `decision_function`.
     objective_ : float
         Value of the dual, a lower bound on the optimum.
     dual_gap_ : float
@@ -81,7 +85,8 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
     n_iter_ : int
         Number of rounds.
     converged_ : bool
-        Whether `tol` was reached.
+        Whether `tol` was reached, or the optimum is 0 up to rounding: the points cannot be
+        separated from the origin.
     history_ : ndarray of shape (n_iter_, 2)
         Objective and gap after every round.
     kernel_ : callable or None
@@ -193,10 +198,22 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
     def _make_task(self, problem, cost):
         return one_class(cost, self.nu)
 
-    @property
-    def offset_(self):
-        """The threshold rho of `score_samples`."""
-        return -self.intercept_[0]
+    def _store(self, X, y, rows, coef, witness, results):
+        super()._store(X, y, rows, coef, witness, results)
+        # Support vectors inside their box are on the boundary: rounding must not put them outside.
+        self.offset_ = -float(self.intercept_[0])
+        self.offset_ -= _BOUNDARY * abs(self.offset_)
+        self.intercept_ = np.array([-self.offset_])
+        # Points around the origin cannot be separated from it: the optimum is 0, to which no gap
+        # is relative. It is at most this sum, as the kernel is convex.
+        size = float(self.dual_coef_[0] @ self._support_diagonal(X))
+        if self.dual_gap_ <= _ROUNDING * size:
+            self.converged_, self._endings = True, ["tolerance"]
+
+    def _support_diagonal(self, X):
+        if self.kernel_ is None:
+            return X[self.support_, self.support_]
+        return diagonal(self.kernel_, self.support_vectors_)
 
     def decision_function(self, X):
         """Return by how much points are inside the support; negative values are outside.

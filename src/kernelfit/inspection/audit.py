@@ -305,6 +305,8 @@ def _audit_group(
     scale += sum(
         float(q.cost @ (np.abs(q.p) + np.abs(f))) for q, f in zip(problems, decision, strict=True)
     )
+    if machine.loss == "one_class":  # whose decision values may cancel out
+        scale += float(problems[0].cost.max() * np.sum(np.abs(K) @ np.abs(betas[0])))
     upper, lower = norms + losses + penalty, kappa - energy
     violation = max(max(q.violation(q.beta), q.violation(q.witness)) for q in problems)
     rounding = 64.0 * _ROUNDOFF * scale

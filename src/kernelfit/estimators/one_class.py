@@ -73,7 +73,8 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
     intercept_ : ndarray of shape (1,)
         ``-offset_``.
     offset_ : float
-        :math:`\rho`, less a ten-millionth of it, so that the boundary is inside; by which `score_samples` exceeds `decision_function`.
+        :math:`\rho`, less a ten-millionth of it, so that the boundary is inside: by so much
+        `score_samples` exceeds `decision_function`.
     objective_ : float
         Value of the dual, a lower bound on the optimum.
     dual_gap_ : float

@@ -89,8 +89,10 @@ MORE = {  # options under which a fit leaves more behind
     "KernelRidgeRegressor": [LINEAR],
     "DANKClassifier": [LINEAR, {"partition": 2}, {"out_of_sample": "knn"}],
     "DANKRegressor": [LINEAR, {"partition": 2}],
+    "KernelMetric": [{"method": "logdet"}],
     "KNPLClassifier": [LINEAR, {"out_of_sample": "knn"}],
     "KNPLRegressor": [LINEAR],
+    "MKLClassifier": [{"kernel_sharing": "separate"}],
 }
 
 

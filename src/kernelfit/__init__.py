@@ -10,19 +10,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kernelfit.clustering.cds import CDSClustering, CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
+    from kernelfit.ensemble.auto import AutoKernelClassifier, AutoKernelRegressor
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
     from kernelfit.estimators.forest import ForestKernel
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.metric import KernelMetric
+    from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
+    from kernelfit.estimators.nadaraya_watson import NadarayaWatson
     from kernelfit.estimators.one_class import KernelOneClass
     from kernelfit.estimators.quantile import KernelQuantileRegressor
+    from kernelfit.estimators.random_features import RandomFeatureAlignment
     from kernelfit.estimators.ridge import KernelRidgeClassifier, KernelRidgeRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
     from kernelfit.selection.gpk_cv import GPKClassifierCV, GPKRegressorCV
     from kernelfit.selection.knpl_cv import KNPLClassifierCV, KNPLRegressorCV
+    from kernelfit.selection.mkl_cv import MKLClassifierCV, MKLRegressorCV
     from kernelfit.selection.path import path
     from kernelfit.selection.ridge_cv import KernelRidgeClassifierCV, KernelRidgeRegressorCV
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
@@ -31,6 +36,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AutoKernelClassifier",
+    "AutoKernelRegressor",
     "CDSClustering",
     "CDSKClustering",
     "DANKClassifier",
@@ -58,6 +65,12 @@ __all__ = [
     "KernelSVCCV",
     "KernelSVR",
     "KernelSVRCV",
+    "MKLClassifier",
+    "MKLClassifierCV",
+    "MKLRegressor",
+    "MKLRegressorCV",
+    "NadarayaWatson",
+    "RandomFeatureAlignment",
     "TKLClassifier",
     "TKLClassifierCV",
     "TKLRegressor",
@@ -66,6 +79,8 @@ __all__ = [
 ]
 
 _HOME = {
+    "AutoKernelClassifier": "kernelfit.ensemble.auto",
+    "AutoKernelRegressor": "kernelfit.ensemble.auto",
     "CDSClustering": "kernelfit.clustering.cds",
     "CDSKClustering": "kernelfit.clustering.cds",
     "DANKClassifier": "kernelfit.estimators.dank",
@@ -93,6 +108,12 @@ _HOME = {
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",
     "KernelSVRCV": "kernelfit.selection.svm_cv",
+    "MKLClassifier": "kernelfit.estimators.mkl",
+    "MKLClassifierCV": "kernelfit.selection.mkl_cv",
+    "MKLRegressor": "kernelfit.estimators.mkl",
+    "MKLRegressorCV": "kernelfit.selection.mkl_cv",
+    "NadarayaWatson": "kernelfit.estimators.nadaraya_watson",
+    "RandomFeatureAlignment": "kernelfit.estimators.random_features",
     "TKLClassifier": "kernelfit.estimators.tkl",
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",
     "TKLRegressor": "kernelfit.estimators.tkl",

@@ -10,12 +10,18 @@ import kernelfit
 # Whole default grids take long; those of the plain searches are short enough for all checks.
 WIDTHS = {"gammas": [0.1, 2.0], "Cs": [0.5, 4.0]}
 ETAS = {**WIDTHS, "etas": [float("inf"), 0.1]}
+BANK = ["linear", {"kernel": "rbf", "features": "each"}]
+MEMBERS = {"members": ["gaussian (standard)", "forest"], "cv": 3}
 OPTIONS = {
+    "AutoKernelClassifier": MEMBERS,
+    "AutoKernelRegressor": MEMBERS,
     "DANKClassifierCV": ETAS,
     "DANKRegressorCV": {**ETAS, "epsilons": [0.1]},
     "GPKClassifierCV": {"degrees": [1, 2], "Cs": [0.5, 4.0]},
     "GPKRegressorCV": {"degrees": [1, 2], "Cs": [0.5, 4.0], "epsilons": [0.1]},
     "KNPLClassifierCV": ETAS,
+    "MKLClassifierCV": {"Cs": [0.5, 4.0], "kernels": BANK},
+    "MKLRegressorCV": {"Cs": [0.5, 4.0], "kernels": BANK, "epsilons": [0.1]},
     "KNPLRegressorCV": {**ETAS, "epsilons": [0.1]},
 }
 ESTIMATORS = [name for name in kernelfit.__all__ if name[0].isupper()]
@@ -26,6 +32,8 @@ VARIANTS = [
     kernelfit.CDSKClustering(n_landmarks=20),
     kernelfit.KernelMetric("agop"),
     kernelfit.KernelMetric("agop", diagonal=False, kernel="exponential"),
+    kernelfit.KernelMetric("logdet"),
+    kernelfit.KernelMetric("nw"),
     kernelfit.KernelSVC(multi_class="ovr"),
     kernelfit.KernelSVC(kernel="linear", class_weight="balanced"),
     kernelfit.KernelSVC(kernel="laplacian", fit_intercept=False),
@@ -50,6 +58,11 @@ VARIANTS = [
     kernelfit.DANKRegressor(out_of_sample="nearest"),
     kernelfit.DANKRegressor(tau=0.01, warm_start=True),
     kernelfit.KNPLClassifier(warm_start=True, n_jobs=2),
+    kernelfit.MKLClassifier(kernels=BANK, combination="lp", kernel_sharing="separate", n_jobs=2),
+    kernelfit.MKLClassifier(kernels=BANK, combination="easy", warm_start=True),
+    kernelfit.MKLClassifier(kernels=BANK, combination="pwmk"),
+    kernelfit.MKLRegressor(kernels=BANK, combination="alignment"),
+    kernelfit.NadarayaWatson("local"),
     kernelfit.TKLClassifier(kernel_sharing="joint"),
     kernelfit.TKLClassifier(warm_start=True, n_jobs=2),
     kernelfit.TKLClassifier(kernel_sharing="joint", warm_start=True),

@@ -226,7 +226,10 @@ def _evaluate(
                 continue
             for k, result in enumerate(path):
                 used = np.flatnonzero(result.x.any(axis=0))
-                points = X[train[rows][used]]
-                values = result.kernel(X[chunk], points) @ result.x[:, used].T
+                if result.kernel is None and across.matrix is not None:  # weighed by theta
+                    K = machine._weigh(across.matrix[part][:, used], result.theta)
+                else:
+                    K = result.kernel(X[chunk], X[train[rows][used]])
+                values = K @ result.x[:, used].T
                 block[k, part, problems] = (values + result.intercept).T
     return out

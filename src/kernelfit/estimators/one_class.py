@@ -16,6 +16,7 @@ from kernelfit.utils.sklearn_private import Interval
 
 _BOUNDARY = 1e-7  # of the threshold: what is closer to it is inside
 _ROUNDING = 1e-12
+_MAX_NUMBER = 1e100
 
 
 class KernelOneClass(OutlierMixin, FixedKernelMachine):
@@ -191,6 +192,17 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
 
     def _class_of_rows(self, y):
         return np.zeros(len(y), dtype=np.intp)
+
+    def _learner(self, X, targets, weight, unit_cost, matrix):
+        learner = super()._learner(X, targets, weight, unit_cost, matrix)
+        largest = learner.gram.part(slice(None)).diagonal().max()
+        # Nothing else in the problem has a unit: products of kernel values must be numbers.
+        if largest > 0.0 and not 1.0 / _MAX_NUMBER <= largest <= _MAX_NUMBER:
+            raise ValueError(
+                f"expected a largest k(x, x) between {1.0 / _MAX_NUMBER:g} and {_MAX_NUMBER:g}, "
+                f"got {largest:.3g}"
+            )
+        return learner
 
     def _make_plan(self, learner, targets, unit_cost):
         problem = Problem(0, slice(None), 0, targets)

@@ -99,7 +99,7 @@ class _Problem:
 
     def kappa(self, beta: Array) -> float:
         value = float(self.p @ beta - self.epsilon * np.abs(beta).sum())
-        return value - 0.25 * float(beta**2 @ (1.0 / self.cost)) if self.is_smooth else value
+        return value - 0.25 * float(beta @ (beta / self.cost)) if self.is_smooth else value
 
     def losses(self, decision: Array) -> float:
         """Return the sum of the costs at some decision values."""
@@ -122,33 +122,47 @@ class _Problem:
         error = np.sign(error) * np.maximum(np.abs(error) - self.epsilon, 0.0)
         return 2.0 * float(self.cost @ error)
 
-    def least_loss(self, decision: Array) -> float:
-        """Return the least sum of costs over the intercept."""
+    def value(self, decision: Array, intercept: float) -> float:
+        """Return the part of the primal without the norm."""
+        return self.losses(decision + intercept) + self.total * intercept
+
+    def intercept(self, decision: Array) -> float:
+        """Return the intercept of the least value."""
         if not self.has_intercept:
-            return self.losses(decision)
+            return 0.0
         kinks = self.p - decision
         if self.is_smooth:
             low, high = float(kinks.min()), float(kinks.max())
             for _ in range(_BISECTIONS):
                 middle = 0.5 * (low + high)
                 low, high = (middle, high) if self.slope(decision + middle) < 0 else (low, middle)
-            return self.losses(decision + 0.5 * (low + high))
-        # It is at a kink of some loss.
+            return 0.5 * (low + high)
+        # It is at a kink of some loss. The value is a convex function of the place among different
+        # kinks: of two equal ones neither side could be left out.
         if self.epsilon > 0.0:
             kinks = np.concatenate([kinks - self.epsilon, kinks + self.epsilon])
+        kinks = np.unique(kinks)
         first, last = 0, len(kinks) - 1
-        kinks = np.sort(kinks)
-
-        def value(k: int) -> float:
-            return self.losses(decision + kinks[k]) + self.total * float(kinks[k])
-
-        while last - first > 2:  # a convex function of the place
+        while last - first > 2:
             third = (last - first) // 3
-            if value(first + third) <= value(last - third):
-                last -= third
-            else:
-                first += third
-        return min(value(k) for k in range(first, last + 1))
+            left, right = (self.value(decision, kinks[k]) for k in (first + third, last - third))
+            first, last = (first, last - third) if left <= right else (first + third, last)
+        return float(min(kinks[first : last + 1], key=lambda b: self.value(decision, b)))
+
+    def least_loss(self, decision: Array) -> float:
+        """Return the least value over the intercept."""
+        return self.value(decision, self.intercept(decision))
+
+    def rounding(self, decision: Array, terms: Array) -> float:
+        """Return what the losses are known to, in rounding errors of decision values and targets.
+
+        They are of the size of `terms` and of the targets, and multiplied by the slope of a loss.
+        """
+        slope = self.cost
+        if self.is_smooth:
+            error = np.abs(self.p - decision - self.intercept(decision))
+            slope = 2.0 * self.cost * error + np.abs(self.beta) + np.abs(self.witness)
+        return float(slope @ (np.abs(self.p) + terms))
 
     def violation(self, beta: Array) -> float:
         cost = np.full(self.cost.shape, np.inf) if self.is_smooth else self.cost
@@ -296,6 +310,7 @@ def _audit_group(
 ) -> Audit:
     betas = np.stack([problem.beta for problem in problems])
     witnesses = np.stack([problem.witness for problem in problems])
+    K: Any = None
     if isinstance(machine, AdaptiveMachine):
         decision, penalty, energy = _adaptive(machine, X, k, rows, problems[0])
     elif isinstance(machine, PositiveMatrixMachine):
@@ -315,11 +330,9 @@ def _audit_group(
     losses = sum(q.least_loss(f) for q, f in zip(problems, decision, strict=True))
     kappa = sum(q.kappa(w) for q, w in zip(problems, witnesses, strict=True))
     scale = norms + losses + abs(kappa) + energy + penalty
-    scale += sum(
-        float(q.cost @ (np.abs(q.p) + np.abs(f))) for q, f in zip(problems, decision, strict=True)
-    )
-    if machine.loss == "one_class":  # whose decision values may cancel out
-        scale += float(problems[0].cost.max() * np.sum(np.abs(K) @ np.abs(betas[0])))
+    # What the decision values are sums of may cancel out.
+    terms = np.abs(decision) + (0.0 if K is None else np.abs(betas) @ np.abs(K))
+    scale += sum(q.rounding(f, size) for q, f, size in zip(problems, decision, terms, strict=True))
     upper, lower = norms + losses + penalty, kappa - energy
     violation = max(max(q.violation(q.beta), q.violation(q.witness)) for q in problems)
     rounding = 64.0 * _ROUNDOFF * scale

@@ -20,6 +20,7 @@ from scipy.spatial.distance import cdist
 
 import kernelfit
 from kernelfit import inspection
+from kernelfit.tasks.losses import LEAST_COST
 
 _UNIT = 2.0**-53
 _DIRECT_FEATURES = 64  # beyond it, and for sparse data, distances come from inner products
@@ -87,6 +88,7 @@ def zero_value(p, cost, loss, fit_intercept):
             above, below = cost[p > 0].sum(), cost[p < 0].sum()
             return 2.0 * min(above, below) if fit_intercept else above + below
         if name.startswith("squared"):  # labels are on two levels: both are the same
+            cost = np.maximum(cost, LEAST_COST)
             b = cost @ p / cost.sum() if fit_intercept else 0.0
             rounding = 16.0 * _UNIT * np.abs(p).max()
             return cost @ (np.abs(p - b) + rounding) ** 2

@@ -29,6 +29,7 @@ from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
 from kernelfit.estimators.standard import StandardKernelMachine
 from kernelfit.kernels.standard import kernel_from_name
 from kernelfit.learners.positive_matrix import merge_rows
+from kernelfit.tasks.losses import LEAST_COST
 from kernelfit.tasks.multiclass import decompose, problem_coef
 from kernelfit.utils.validation import check_weights
 
@@ -93,13 +94,18 @@ class _Problem:
         return self.loss.startswith("squared")
 
     @property
+    def square_cost(self) -> Array:
+        """The costs of a squared loss."""
+        return np.maximum(self.cost, LEAST_COST)
+
+    @property
     def total(self) -> float:
         """The required sum of the coefficients, and the price of the intercept."""
         return 1.0 if self.loss == "one_class" else 0.0
 
     def kappa(self, beta: Array) -> float:
         value = float(self.p @ beta - self.epsilon * np.abs(beta).sum())
-        return value - 0.25 * float(beta @ (beta / self.cost)) if self.is_smooth else value
+        return value - 0.25 * float(beta @ (beta / self.square_cost)) if self.is_smooth else value
 
     def losses(self, decision: Array) -> float:
         """Return the sum of the costs at some decision values."""
@@ -112,7 +118,9 @@ class _Problem:
             error = np.maximum(0.0, 1.0 - self.p * decision)
         else:
             error = np.maximum(0.0, np.abs(self.p - decision) - self.epsilon)
-        return float(self.cost @ (error**2 if self.is_smooth else error))
+        if self.is_smooth:
+            return float(self.square_cost @ error**2)
+        return float(self.cost @ error)
 
     def slope(self, decision: Array) -> float:
         """Return the derivative of a smooth sum of costs in the intercept."""
@@ -120,7 +128,7 @@ class _Problem:
         if "hinge" in self.loss:
             error = np.where(self.p * error < 0.0, error, 0.0)
         error = np.sign(error) * np.maximum(np.abs(error) - self.epsilon, 0.0)
-        return 2.0 * float(self.cost @ error)
+        return 2.0 * float(self.square_cost @ error)
 
     def value(self, decision: Array, intercept: float) -> float:
         """Return the part of the primal without the norm."""
@@ -137,17 +145,11 @@ class _Problem:
                 middle = 0.5 * (low + high)
                 low, high = (middle, high) if self.slope(decision + middle) < 0 else (low, middle)
             return 0.5 * (low + high)
-        # It is at a kink of some loss. The value is a convex function of the place among different
-        # kinks: of two equal ones neither side could be left out.
+        # It is at a kink of some loss. All are tried: a search would be misled by kinks so close
+        # that rounding makes their values equal.
         if self.epsilon > 0.0:
             kinks = np.concatenate([kinks - self.epsilon, kinks + self.epsilon])
-        kinks = np.unique(kinks)
-        first, last = 0, len(kinks) - 1
-        while last - first > 2:
-            third = (last - first) // 3
-            left, right = (self.value(decision, kinks[k]) for k in (first + third, last - third))
-            first, last = (first, last - third) if left <= right else (first + third, last)
-        return float(min(kinks[first : last + 1], key=lambda b: self.value(decision, b)))
+        return float(min(np.unique(kinks), key=lambda b: self.value(decision, b)))
 
     def least_loss(self, decision: Array) -> float:
         """Return the least value over the intercept."""
@@ -335,7 +337,7 @@ def _audit_group(
     scale += sum(q.rounding(f, size) for q, f, size in zip(problems, decision, terms, strict=True))
     upper, lower = norms + losses + penalty, kappa - energy
     violation = max(max(q.violation(q.beta), q.violation(q.witness)) for q in problems)
-    rounding = 64.0 * _ROUNDOFF * scale
+    rounding = 64.0 * _ROUNDOFF * scale + float(np.finfo(np.float64).tiny)
     return Audit(lower, upper, upper - lower, objective, claimed, violation, rounding)
 
 

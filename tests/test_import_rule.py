@@ -63,6 +63,7 @@ HOOKS = {
         "_keep",
         "_learner",
         "_make_plan",
+        "_path_etas",
         "_plan",
         "_polish",
         "_prepare",

@@ -228,7 +228,9 @@ def run_rounds(
         found = state.certificate()
         met = found.meets(tol, beta)
         enough = met and (polishing == 0 or task.count_free(beta) > MAX_POLISH_VARIABLES)
-        ends = enough or stalled or found.gap <= found.resolution or rounds == max_iter
+        # Rounds do not mend a gap that is not a number: products of extreme numbers overflowed.
+        hopeless = stalled or np.isnan(found.gap)
+        ends = enough or hopeless or found.gap <= found.resolution or rounds == max_iter
         if not state.exact and (ends or (met and not was_met)):
             state.refresh()
             continue  # and judge again

@@ -279,6 +279,8 @@ def _audit_group(
         decision, penalty = betas @ K, 0.0
         energy = _largest_energy(kernel, X[rows], witnesses)
     elif isinstance(machine, MultipleKernelMachine):
+        if machine.combination == "bayes":
+            raise ValueError("expected a machine with a certificate, got combination='bayes'")
         penalty = 0.0
         decision, energy = _multiple(machine, X, k, rows, betas, witnesses)
     else:

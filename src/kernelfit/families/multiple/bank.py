@@ -80,6 +80,24 @@ class Bank:
             total += rows.T @ rows
         return total
 
+    def sum_of_squares(self) -> Array:
+        """Return the sum of all K_m K_m."""
+        total = np.zeros((self.n, self.n))
+        for K in self.dense:
+            total += K @ K
+        for m in np.unique(self.owners):
+            F = self.factors[self.owners == m]
+            total += F.T @ ((F @ F.T) @ F)
+        return total
+
+    def sum_products(self, vectors: Array) -> Array:
+        """Return the sum of all ``K_m v_m`` for one vector a kernel, of shape (size, n)."""
+        total = np.zeros(self.n)
+        for K, m in zip(self.dense, self.dense_places, strict=True):
+            total += K @ vectors[m]
+        inner = np.einsum("ri,ri->r", self.factors, vectors[self.owners])
+        return np.asarray(total + inner @ self.factors)
+
     def matrix(self, m: int) -> Array:
         """Return one of the matrices."""
         place = np.flatnonzero(self.dense_places == m)

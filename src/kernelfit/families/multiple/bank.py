@@ -80,6 +80,29 @@ class Bank:
             total += rows.T @ rows
         return total
 
+    def joined(self, other: "Bank", chosen: Iterable[int]) -> "Bank":
+        """Return this bank followed by some kernels of another one, in the order given."""
+        dense, places = list(self.dense), list(self.dense_places)
+        factors, owners = [self.factors], [self.owners]
+        size = self.size
+        for m in chosen:
+            rows = other.factors[other.owners == m]
+            place = np.flatnonzero(other.dense_places == m)
+            if place.size:
+                dense.append(other.dense[place[0]])
+                places.append(size)
+            factors.append(rows)
+            owners.append(np.full(len(rows), size, dtype=np.intp))
+            size += 1
+        return Bank(
+            self.n,
+            tuple(dense),
+            np.array(places, dtype=np.intp),
+            np.concatenate(factors),
+            np.concatenate(owners),
+            size,
+        )
+
     def sum_of_squares(self) -> Array:
         """Return the sum of all K_m K_m."""
         total = np.zeros((self.n, self.n))

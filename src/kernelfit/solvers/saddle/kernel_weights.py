@@ -153,14 +153,16 @@ def sparsest(problem: SaddleProblem, result: SaddleResult, tol: float) -> Saddle
     """
     if not result.converged:
         return result
-    count = len(result.theta)
+    family: Any = problem.family
+    old = family.weights_of(result.theta)
+    count = len(old)
     for fraction in _NEGLIGIBLE:
-        large = result.theta >= fraction * result.theta.max()
+        large = old >= fraction * old.max()
         if np.count_nonzero(large) == count:
             continue
         count = int(np.count_nonzero(large))
-        theta = np.where(large, result.theta, 0.0)
-        theta /= theta.sum()
+        weights = np.where(large, old, 0.0)
+        theta = family.reweighted(result.theta, weights / weights.sum())
         beta = problem.train(theta, result.x, 0.1 * tol)
         found = assess(problem, Pair(beta, theta, problem.family.respond(beta)))
         lower, witness = result.objective, result.witness

@@ -37,6 +37,7 @@ _WEIGHT, _MAX_WEIGHT, _MIN_WEIGHT, _SHRINK = 0.5, 10.0, 1e-6, 0.2
 # The machines are exact enough for a new centre where their gap is this fraction of the excess.
 _ENOUGH = 0.5
 _SHORT_STEP = 0.1
+_OPEN = 0.1  # the share of equal weights in the first centre
 # Where more steps than these are needed for a centre, rho is kept, or raised. Several tasks are
 # coupled by 1 / rho and trained one after the other.
 _FEW_STEPS, _MANY_STEPS = 6, 12
@@ -73,7 +74,8 @@ def kernel_weight_steps(
     t = problem.kappa(beta) / max(2.0 * response.energy, np.finfo(float).tiny)
     if 0.0 < t < 1.0:
         beta, response = t * beta, response.mix(family.respond(np.zeros_like(beta)), 1.0 - t)
-    centre, weight = theta, _WEIGHT
+    # Weights of zero come back from a start only through the centre.
+    centre, weight = family.mix(theta, family.initial, _OPEN), _WEIGHT
     while True:
         top = float(response.forms.max())
         if top <= 0.0:
@@ -185,4 +187,6 @@ def sparsest(problem: SaddleProblem, result: SaddleResult, tol: float) -> Saddle
     return result
 
 
-KERNEL_WEIGHTS = SaddleSolver("kernel_weights", kernel_weight_steps, needs=("initial", "soften"))
+KERNEL_WEIGHTS = SaddleSolver(
+    "kernel_weights", kernel_weight_steps, needs=("initial", "mix", "soften")
+)

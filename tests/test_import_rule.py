@@ -15,6 +15,7 @@ import kernelfit
 LAYERS = (
     ("kernelfit",),  # the public names
     ("cli", "report", "inspection"),
+    ("ensemble",),
     ("selection",),
     ("estimators", "clustering", "datasets"),
     ("learners",),
@@ -27,6 +28,7 @@ HEIGHT = {package: -line for line, packages in enumerate(LAYERS) for package in 
 MAY_USE_SKLEARN = {
     "cli",
     "datasets",
+    "ensemble",
     "estimators",
     "inspection",
     "report",
@@ -61,6 +63,7 @@ HOOKS = {
         "_keep",
         "_learner",
         "_make_plan",
+        "_path_etas",
         "_plan",
         "_polish",
         "_prepare",
@@ -249,6 +252,7 @@ def test_every_hook_is_used():
         ("utils/a.py", "def f():\n    import kernelfit.kernels", "utils imports kernels"),
         ("estimators/a.py", "import kernelfit.selection.cv", "estimators imports selection"),
         ("selection/a.py", "from kernelfit import KernelSVC", "selection imports kernelfit"),
+        ("selection/a.py", "import kernelfit.ensemble.auto", "selection imports ensemble"),
         ("learners/a.py", "import sklearn.base", "learners imports sklearn"),
         ("clustering/a.py", "import sklearn.base", "clustering imports sklearn"),
         ("clustering/base.py", "import kernelfit.estimators.svm", "clustering imports estimators"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kernelfit.clustering.cds import CDSClustering, CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
+    from kernelfit.ensemble.auto import AutoKernelClassifier, AutoKernelRegressor
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
     from kernelfit.estimators.forest import ForestKernel
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AutoKernelClassifier",
+    "AutoKernelRegressor",
     "CDSClustering",
     "CDSKClustering",
     "DANKClassifier",
@@ -75,6 +78,8 @@ __all__ = [
 ]
 
 _HOME = {
+    "AutoKernelClassifier": "kernelfit.ensemble.auto",
+    "AutoKernelRegressor": "kernelfit.ensemble.auto",
     "CDSClustering": "kernelfit.clustering.cds",
     "CDSKClustering": "kernelfit.clustering.cds",
     "DANKClassifier": "kernelfit.estimators.dank",

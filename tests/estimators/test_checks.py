@@ -11,7 +11,10 @@ import kernelfit
 WIDTHS = {"gammas": [0.1, 2.0], "Cs": [0.5, 4.0]}
 ETAS = {**WIDTHS, "etas": [float("inf"), 0.1]}
 BANK = ["linear", {"kernel": "rbf", "features": "each"}]
+MEMBERS = {"members": ["gaussian (standard)", "forest"], "cv": 3}
 OPTIONS = {
+    "AutoKernelClassifier": MEMBERS,
+    "AutoKernelRegressor": MEMBERS,
     "DANKClassifierCV": ETAS,
     "DANKRegressorCV": {**ETAS, "epsilons": [0.1]},
     "GPKClassifierCV": {"degrees": [1, 2], "Cs": [0.5, 4.0]},
@@ -50,6 +53,7 @@ VARIANTS = [
     kernelfit.DANKClassifier(warm_start=True),
     kernelfit.DANKRegressor(out_of_sample="nearest"),
     kernelfit.DANKRegressor(tau=0.01, warm_start=True),
+    kernelfit.KNPLRegressor(out_of_sample="hyper"),
     kernelfit.KNPLClassifier(warm_start=True, n_jobs=2),
     kernelfit.MKLClassifier(kernels=BANK, combination="lp", kernel_sharing="separate", n_jobs=2),
     kernelfit.MKLClassifier(kernels=BANK, combination="easy", warm_start=True),
@@ -62,6 +66,7 @@ VARIANTS = [
     kernelfit.TKLRegressor(basis="xz", warm_start=True),
     kernelfit.GPKClassifier(kernel_sharing="joint", class_weight="balanced"),
     kernelfit.KernelSVCCV([0.1, 2.0], [0.5, 4.0], n_jobs=2),
+    kernelfit.KernelSVCCV([0.1, 2.0], [0.5, 4.0], n_average=2),
     kernelfit.KernelSVRCV(Cs=[0.5, 4.0], kernel="linear", n_jobs=2),
     kernelfit.TKLClassifierCV([0.5], [0.5, 4.0], kernel_sharing="joint", n_jobs=2),
 ]

@@ -69,13 +69,14 @@ def test_labels_of_any_kind_are_columns(iris):
         KernelMetric(task="regression").fit(X, columns),
         KernelMetric().fit(X, columns.astype(int)),  # several labels a point
     ):
-        np.testing.assert_allclose(metric.components_, by_number.components_, rtol=1e-6)
+        np.testing.assert_allclose(metric.components_, by_number.components_, rtol=1e-4)
 
 
 def test_two_classes_are_one_column(iris):
     X, y = iris[0], iris[1] > 0
     expected = KernelMetric().fit(X, np.where(y, 0.75, -0.2))
-    np.testing.assert_allclose(KernelMetric().fit(X, y).components_, expected.components_)
+    found = KernelMetric().fit(X, y)
+    np.testing.assert_allclose(found.components_, expected.components_, rtol=1e-4)
 
 
 def test_task_decides_what_integers_are(friedman):
@@ -89,7 +90,7 @@ def test_task_decides_what_integers_are(friedman):
 def test_several_outputs_share_the_metric(friedman):
     X, y = friedman
     both = KernelMetric().fit(X, np.column_stack([y, 0.0 * y]))
-    np.testing.assert_allclose(both.components_, KernelMetric().fit(X, y).components_, rtol=1e-6)
+    np.testing.assert_allclose(both.components_, KernelMetric().fit(X, y).components_, rtol=1e-4)
 
 
 @pytest.mark.parametrize("options", ALL)

@@ -23,6 +23,8 @@ from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
 
+_MAX_PAIRS = 2000  # drawn unless another number is asked for
+
 
 class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     r"""Supervised linear map of the inputs, learned for kernels of the distance.
@@ -65,13 +67,14 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     slack : float, default=1.0
         Weight of moving the bounds of pairs in "logdet": the larger, the more pairs keep theirs.
     n_constraints : int, default=None
-        Number of pairs in "logdet"; when None, 20 times the square of the number of classes.
+        Number of pairs in "logdet", to whose third power time grows; when None, 20 times the square
+        of the number of classes, but at most 2,000.
     tol : float, default=1e-4
         The steps of "loo" end when one lowers the logarithm of the error by less, those of "logdet"
         when the duality gap is below this fraction of the objective.
     max_iter : int, default=None
-        The most steps of "loo", 50 when None, rounds of "agop", 5 when None, or sweeps of "logdet",
-        10,000 when None. For the first two a limit reached is no failure.
+        The most steps of "loo", 50 when None, rounds of "agop", 5 when None, or Newton steps
+        of "logdet", 100 when None. For the first two a limit reached is no failure.
     random_state : int, RandomState instance or None, default=None
         For the choice of points and pairs.
     verbose : int, default=0
@@ -100,7 +103,7 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     multipliers_ : ndarray of shape (n_pairs,)
         Multipliers of the bounds, which prove the gap; see `kernelfit.inspection.audit`.
     n_iter_ : int
-        Steps, rounds, or looks at the gap.
+        Steps or rounds.
     history_ : ndarray
         What was minimised, at the start and after every step: in "loo" the logarithm of the error
         and the prior, in "agop" the error, in "nw" the error for every share of the identity tried,
@@ -247,7 +250,7 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Y = points.Y
         labels = Y[:, 0] > 0.0 if Y.shape[1] == 1 else Y.argmax(axis=1)
         n_classes = max(2, Y.shape[1])
-        n_pairs = 20 * n_classes**2 if self.n_constraints is None else self.n_constraints
+        n_pairs = self.n_constraints or min(20 * n_classes**2, _MAX_PAIRS)
         constraints, pairs = draw_constraints(points.X * points.spread, labels, n_pairs, seed)
         options = {} if self.max_iter is None else {"max_iter": self.max_iter}
         found = learn_logdet(constraints, slack=self.slack, tol=self.tol, **options)

@@ -81,9 +81,8 @@ def fit_calibration(scores: FloatArray, labels: NDArray[Any], weight: FloatArray
     unknown = weight / weight.sum()  # of the one more point
     targets = np.eye(k)[labels] * weight[:, None] + unknown[:, None] / k
     x = np.append(1.0, np.zeros(k - 1))
-    value = _loss(scores, targets, x)[0]
+    value, gradient, hessian = _loss(scores, targets, x)
     for _ in range(_MAX_STEPS):
-        _, gradient, hessian = _loss(scores, targets, x)
         free = np.ones(k, dtype=bool)
         free[0] = x[0] > 0.0 or gradient[0] < 0.0  # the scale stays at 0 unless that can fall
         step = np.zeros(k)
@@ -93,13 +92,14 @@ def fit_calibration(scores: FloatArray, labels: NDArray[Any], weight: FloatArray
         while True:  # halve until the loss falls
             trial = x + length * step
             trial[0] = max(trial[0], 0.0)
-            new = _loss(scores, targets, trial)[0]
-            if new <= value or length < 1e-10:
+            found = _loss(scores, targets, trial)
+            if found[0] <= value or length < 1e-10:
                 break
             length *= 0.5
         settled = np.abs(length * step).max() <= _SETTLED * (1.0 + np.abs(x).max())
-        if new <= value:
-            x, value = trial, new
+        if found[0] <= value:
+            x = trial
+            value, gradient, hessian = found
         if settled:
             break
     return Calibration(float(x[0]) / unit, np.append(0.0, x[1:]))

@@ -154,9 +154,9 @@ def fold_values(
     share = len(grid.etas) * len(Cs) * len(grid.epsilons)
     inside, across = geometry.restrict(train, train), geometry.restrict(test, train)
     with threads_for(len(train)):
-        machine = make_machine(C=float(Cs[-1]))  # which must not be too large
+        machine = make_machine(C=float(Cs[-1]))
         fold_X = machine._take_rows(X, train)
-        *prepared, rows = machine._prepare(fold_X, y[train], weight[train])
+        *prepared, rows = machine._prepare(fold_X, y[train], weight[train], Cs)
         for j, params in enumerate(grid.kernels):
             began = time.perf_counter()
             for name, value in params.items():

@@ -55,7 +55,7 @@ class RidgeSearch(StandardKernelSearch):
         X, y, weight = data
         rows = splits[0][0]
         machine = self._machine(C=float(max(grid.Cs)), verbose=0)
-        *prepared, _ = machine._prepare(X, y, weight)
+        *prepared, _ = machine._prepare(X, y, weight, grid.Cs)
         inside = geometry.restrict(rows, rows)
         jobs = (
             delayed(self._left_out)(machine, params, prepared, inside, grid.Cs)

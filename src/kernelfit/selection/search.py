@@ -329,10 +329,12 @@ class KernelSearch(BaseEstimator):
             message = f"{name} met scores that are not finite: such candidates rank last"
             warnings.warn(message, UserWarning, stacklevel=4)
         if n_unconverged:
-            limit = f" within max_iter={self.max_iter} rounds" if hasattr(self, "max_iter") else ""
+            limit = (
+                f"; max_iter={self.max_iter} may be too small" if hasattr(self, "max_iter") else ""
+            )
             warnings.warn(
-                f"{n_unconverged} solutions in the search of {name} missed their tolerance{limit}: "
-                "their scores are rough",
+                f"{n_unconverged} solutions in the search of {name} missed their tolerance: their "
+                f"scores are rough{limit}",
                 ConvergenceWarning,
                 stacklevel=4,
             )

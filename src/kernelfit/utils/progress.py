@@ -2,7 +2,10 @@
 
 import logging
 import sys
+import time
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 logger = logging.getLogger("kernelfit")
 _console = logging.StreamHandler()
@@ -41,3 +44,47 @@ def announce_compilation(kept: bool) -> None:
     with suppress(AttributeError, OSError, ValueError):  # stderr may be missing or closed
         sys.stderr.write(f"kernelfit: compiling its numerical core, {where}\n")
         sys.stderr.flush()
+
+
+class ProgressBar:
+    """One line on stderr that is written anew: how far a search is, and what is best so far.
+
+    Parameters
+    ----------
+    shown : bool
+        Whether to write anything.
+    limit : float
+        Seconds that there are; infinite for no limit.
+    """
+
+    def __init__(self, shown: bool, limit: float) -> None:
+        self._shown, self._limit = shown, limit
+        self._began = time.perf_counter()
+        self._width = 0
+
+    def __enter__(self) -> "ProgressBar":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._width:
+            self._write("\n")
+
+    def show(self, done: int, total: int, what: str, found: Sequence[Any]) -> None:
+        """Say that some of all units of work are done, the last of which was `what`."""
+        if not self._shown:
+            return
+        spent = time.perf_counter() - self._began
+        left = min(self._limit - spent, spent / done * (total - done))
+        best = min(found, key=lambda one: one.losses[0])
+        filled = 20 * done // total
+        line = (
+            f"[{'#' * filled}{'.' * (20 - filled)}] {what}; best: {best.members[0].name}, "
+            f"loss {best.losses[0]:.4g}; {spent:.0f} s, about {max(left, 0.0):.0f} s left"
+        )
+        self._write("\r" + line.ljust(self._width))
+        self._width = len(line)
+
+    def _write(self, text: str) -> None:
+        with suppress(AttributeError, OSError, ValueError):  # stderr may be missing or closed
+            sys.stderr.write(text)
+            sys.stderr.flush()

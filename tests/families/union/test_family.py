@@ -1,5 +1,7 @@
 """The convex hull of several families: the checks of every family, and what it contains."""
 
+import itertools
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -114,7 +116,7 @@ def test_more_families_are_never_worse():
         solve_saddle(SaddleProblem(union(*names[:k]), tasks), COLUMN_GENERATION, tol=1e-4)
         for k in range(1, 6)
     ]
-    for fewer, more in zip(results, results[1:], strict=False):
+    for fewer, more in itertools.pairwise(results):
         assert more.converged
         assert more.objective <= fewer.objective + fewer.gap
     assert results[-1].objective < 0.9 * results[0].objective

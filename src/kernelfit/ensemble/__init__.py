@@ -1,0 +1,1 @@
+"""Ensembles of kernel machines: members, out-of-fold predictions, convex stacking."""

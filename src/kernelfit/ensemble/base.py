@@ -1,0 +1,275 @@
+"""What both AutoKernel estimators share: reading, search, combination, training, reports."""
+
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernelfit.ensemble.features import Data
+from kernelfit.ensemble.folds import balanced_parts
+from kernelfit.ensemble.importance import shuffled_losses
+from kernelfit.ensemble.leaderboard import FoldScores, tabulate
+from kernelfit.ensemble.members import choose_recipes
+from kernelfit.ensemble.part import Machines, TrainingPart
+from kernelfit.ensemble.search import MAX_ROWS, Clock, Search
+from kernelfit.ensemble.table import read_schema
+from kernelfit.ensemble.training import train, training_seconds
+from kernelfit.utils.atomic import blank_copy
+from kernelfit.utils.progress import ProgressBar
+from kernelfit.utils.sklearn_private import Interval, StrOptions
+from kernelfit.utils.threads import threads_for
+from kernelfit.utils.validation import check_weights
+
+_SMALL = 0.02  # weights below do not pay for the time of a prediction
+_PART_ROWS = 100  # of a part that is balanced in the target
+
+
+class AutoKernel(BaseEstimator):
+    """Base of both estimators.
+
+    A subclass says what is predicted: ``_encode(y)`` gives the targets of the machines and the
+    class numbers, ``_outcome(data)`` the losses, ``_decide`` what a combination means.
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "members": [StrOptions({"default"}), list, tuple],
+        "ensemble": ["boolean"],
+        "cv": ["cv_object"],
+        "scoring": [str, callable, None],
+        "categorical_features": ["array-like", None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "device": [StrOptions({"cpu"})],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        time_limit=None,
+        *,
+        members="default",
+        ensemble=True,
+        cv=5,
+        scoring=None,
+        categorical_features=None,
+        n_jobs=None,
+        random_state=None,
+        device="cpu",
+        verbose=0,
+    ):
+        self.time_limit = time_limit
+        self.members = members
+        self.ensemble = ensemble
+        self.cv = cv
+        self.scoring = scoring
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Find members, mix them and train them on all rows.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            A numpy array, or a frame of pandas or polars, with numbers, categories, booleans and
+            missing values. Dates must be turned into numbers first.
+        y : array-like of shape (n_samples,)
+            Class labels, or targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, >= 0; ones when None. With given folds, up to the rows of the
+            race (400), a weight of 2 equals a repeated row and a weight of 0 a missing one.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Where fit raises or is interrupted, it is left as it was.
+        """
+        self._validate_params()
+        clock = Clock(np.inf if self.time_limit is None else float(self.time_limit))
+        fitted = blank_copy(self)
+        X, y = fitted._check_training_data(X, y)
+        weight = check_weights(sample_weight, len(y))
+        rows = np.flatnonzero(weight)
+        targets, labels = fitted._encode(y[rows])
+        table = fitted._read_training_table(X)
+        data = Data(table[rows], fitted._schema.is_category, targets, labels, weight[rows])
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        folds = self._folds(X, y, rows, data, seed)
+        fitted._learn(data, folds, seed, clock, sample_weight is not None)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _check_training_data(self, X, y):
+        """Return the table and the targets, checked; store the names of the features."""
+        if hasattr(X, "columns"):
+            X, y = validate_data(self, X, y, skip_check_array=True)
+            check_consistent_length(X, y)
+        else:
+            if issparse(X):
+                raise TypeError("expected a dense table, got a sparse matrix")
+            X, y = validate_data(
+                self, X, y, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=2
+            )
+        y = column_or_1d(y, warn=True)
+        check_array(y, ensure_2d=False, dtype=None, ensure_min_samples=2, input_name="y")
+        return X, y
+
+    def _read_training_table(self, X):
+        self._schema = read_schema(X, self.categorical_features)
+        return self._schema.read(X)
+
+    def _check_table(self, X):
+        """Return a table to predict as numbers."""
+        check_is_fitted(self)
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        else:
+            if issparse(X):
+                raise TypeError("expected a dense table, got a sparse matrix")
+            X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
+        return self._schema.read(X)
+
+    def _folds(self, X, y, rows, data, seed):
+        """Return the training and test rows of every fold, as places among rows of weight."""
+        n = len(rows)
+        if n < 2:
+            raise ValueError(f"expected two rows of positive weight, got n_samples = {n}")
+        if self.cv is None or isinstance(self.cv, Integral):
+            n_folds = min(n, 5 if self.cv is None else int(self.cv))
+            values = data.targets[:, 0] if data.labels is None else data.labels
+            rng = np.random.default_rng(seed)
+            part = balanced_parts(values, n_folds, data.labels is not None, rng)
+            return [
+                (np.flatnonzero(part != k), np.flatnonzero(part == k))
+                for k in range(part.max() + 1)
+            ]
+        place = np.full(len(y), -1)
+        place[rows] = np.arange(n)
+        folds = []
+        for fold in check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y):
+            parts = [np.asarray(part) for part in fold]
+            parts = [np.flatnonzero(part) if part.dtype == bool else part for part in parts]
+            train, test = (place[part][place[part] >= 0] for part in parts)
+            if not len(train):
+                raise ValueError("expected rows of positive weight in every training part")
+            if len(test):
+                folds.append((train, test))
+        if not folds:
+            raise ValueError("expected cv to give at least one fold with test rows, got none")
+        return folds
+
+    def _learn(self, data, folds, seed, clock, weighted):
+        """Search, combine, train and set the fitted attributes."""
+        n, single = len(data.weight), not self.ensemble
+        recipes = choose_recipes(self.members, data.table.shape[1], is_classifier(self))
+        clock.reserved = min(0.4 * clock.limit, 3.0 * training_seconds(n))
+        sample, folds, order = self._search_rows(data, folds, seed)
+        outcome = self._outcome(sample)
+        with ProgressBar(bool(self.verbose), clock.limit) as bar:
+            search = Search(
+                sample, folds, order, seed=seed, n_jobs=self.n_jobs, clock=clock, report=bar.show
+            )
+            found = search.run(recipes)
+            members = [member for one in found for member in one.members]
+            scores = np.concatenate([one.scores for one in found])
+            alone = outcome.combine(scores, search.tested, single=single)
+            keep = np.flatnonzero(alone.stack.weights >= _SMALL)
+            if not len(keep):
+                keep = np.argsort(-alone.stack.weights, kind="stable")[:10]
+            trained = train(
+                data, [members[k] for k in keep], alone.stack.weights[keep],
+                seed=seed, n_jobs=self.n_jobs, clock=clock,
+            )  # fmt: skip
+        keep = keep[trained.chosen]
+        used = outcome.combine(scores[keep], search.tested, single=single)
+        fold_scores = FoldScores(self, sample, search.folds, weighted)
+        self.cv_score_ = fold_scores.of_combination(outcome, scores, single)
+        self.leaderboard_ = tabulate(found, alone, keep, used, trained, fold_scores, scores, data)
+        self.members_ = [members[k].name for k in keep]
+        self.weights_ = used.stack.weights
+        self.certificate_ = {
+            "stack": used.stack.gap,
+            "machines": np.array([machine.gap for machine in trained.machines.machines]),
+        }
+        self.search_rows_ = len(search.tested)
+        self.training_ = trained.how
+        self._machines, self._combination = trained.machines, used
+        self._data, self._cv_folds, self._seed = sample, search.folds, seed
+        self._members = [members[k] for k in keep]
+        self._scores = scores[keep]
+        self._fold_machines = None
+        self.fit_time_ = clock.spent
+
+    def _search_rows(self, data, folds, seed):
+        """Return the rows to search on, their folds, and an order with balanced beginnings."""
+        n = len(data.weight)
+        values = data.targets[:, 0] if data.labels is None else data.labels
+        rng = np.random.default_rng(seed)
+        part = balanced_parts(values, -(-n // _PART_ROWS), data.labels is not None, rng)
+        order = np.argsort(part, kind="stable")
+        if n <= MAX_ROWS:
+            return data, folds, order
+        rows = np.sort(order[:MAX_ROWS])
+        place = np.full(n, -1)
+        place[rows] = np.arange(len(rows))
+        folds = [tuple(place[part][place[part] >= 0] for part in fold) for fold in folds]
+        folds = [fold for fold in folds if all(len(part) for part in fold)]
+        return data.take(rows), folds, place[order[:MAX_ROWS]]
+
+    def _combined(self, X):
+        """Return what the combination says of a table."""
+        table = self._check_table(X)
+        with threads_for(len(self._data.weight)):
+            return self._combination(self._machines(table))
+
+    def _trained_folds(self):
+        """Return the machines of every fold; the first call trains them."""
+        check_is_fitted(self)
+        if self._fold_machines is None:
+            with threads_for(len(self._data.weight)):
+                parts = [
+                    TrainingPart(self._data.take(rows), self._seed) for rows, _ in self._cv_folds
+                ]
+                self._fold_machines = [
+                    Machines([part.fit(member) for member in self._members]) for part in parts
+                ]
+        return self._fold_machines
+
+    def _conformal(self, X, alpha):
+        """Return what CV+ needs of the folds at a table, and of the training rows."""
+        if not 0.0 < alpha < 1.0:
+            raise ValueError(f"expected alpha between 0 and 1, got {alpha}")
+        table = self._check_table(X)
+        tests = [test for _, test in self._cv_folds]
+        rows = np.concatenate(tests)
+        fold = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
+        ahead = np.stack([self._combination(machines(table)) for machines in self._trained_folds()])
+        return ahead, self._combination(self._scores)[rows], fold, self._data.take(rows)
+
+    @property
+    def feature_importances_(self):
+        """The rise of the loss when a column is shuffled, as shares; computed on first use."""
+        check_is_fitted(self)
+        if "_importances" not in self.__dict__:
+            rise = shuffled_losses(
+                self._trained_folds(), self._cv_folds, self._data,
+                self._combination, np.random.default_rng(self._seed),
+            )  # fmt: skip
+            rise = np.maximum(rise, 0.0)
+            self._importances = rise / rise.sum() if rise.any() else rise
+        return self._importances

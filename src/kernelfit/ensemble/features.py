@@ -1,0 +1,127 @@
+"""Features of a recipe: a view of the table, then a learned metric or a forest."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+
+from kernelfit.ensemble.members import Recipe
+from kernelfit.ensemble.views import View, learn_view
+from kernelfit.families.metric.agop import learn_gradient_metric
+from kernelfit.families.metric.points import draw_points
+from kernelfit.families.metric.widths import learn_widths
+from kernelfit.kernels.forest import Forest
+
+Array = NDArray[Any]
+
+_TREES = 100
+_LEAF = 3.0  # the least weight of the rows in a leaf
+_METRIC_POINTS = 300  # that a metric is learned from, at most
+
+
+@dataclass(frozen=True)
+class Data:
+    """The data of a fit.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n, d)
+        As a `Schema` reads it.
+    is_category : ndarray of bool of shape (d,)
+    targets : ndarray of shape (n, k)
+        One column a regression: the target, or -1 and 1 for a class against the rest.
+    labels : ndarray of int of shape (n,) or None
+        Class numbers; None in regression.
+    weight : ndarray of shape (n,)
+        Positive.
+    """
+
+    table: Array
+    is_category: Array
+    targets: Array
+    labels: Array | None
+    weight: Array
+
+    def take(self, rows: Array) -> "Data":
+        """Return some rows."""
+        return Data(
+            self.table[rows],
+            self.is_category,
+            self.targets[rows],
+            None if self.labels is None else self.labels[rows],
+            self.weight[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Features:
+    """Turns a table into the features that the kernel of a recipe compares.
+
+    Attributes
+    ----------
+    view : View
+    forest : Forest or None
+        Whose leaves are the features.
+    factor : ndarray or None
+        The metric: a factor a feature of the view, or a linear map.
+    """
+
+    view: View
+    forest: Forest | None = None
+    factor: Array | None = None
+
+    def __call__(self, table: Array) -> Array:
+        """Return the features, one row a row of the table."""
+        Z = self.view(table)
+        if self.forest is not None:
+            return self.forest.leaves(Z)
+        if self.factor is None:
+            return Z
+        return Z * self.factor if self.factor.ndim == 1 else Z @ self.factor.T
+
+
+def learn_features(data: Data, recipe: Recipe, seed: int) -> Features:
+    """Learn the features of a recipe from training rows.
+
+    Parameters
+    ----------
+    data : Data
+    recipe : Recipe
+    seed : int
+        Of what is random.
+
+    Returns
+    -------
+    Features
+    """
+    view = learn_view(data.table, data.is_category, data.weight, recipe.shape)
+    if recipe.kernel == "forest":
+        return Features(view, forest=_grow(view(data.table), data, seed))
+    if recipe.metric == "none":
+        return Features(view)
+    points = draw_points(view(data.table), data.targets, data.weight, _METRIC_POINTS, seed)
+    if not points.Y.any():  # constant targets teach nothing
+        return Features(view)
+    learned = (
+        learn_widths(points)
+        if recipe.metric == "widths"
+        else learn_gradient_metric(points, diagonal=False)
+    )
+    return Features(view, factor=points.in_units_of_the_data(learned.factor))
+
+
+def _grow(Z: Array, data: Data, seed: int) -> Forest:
+    """Return extremely randomised trees, for which a weight of 2 is a repeated row."""
+    options = {
+        "n_estimators": _TREES,
+        "min_weight_fraction_leaf": min(0.5, _LEAF / data.weight.sum()),
+        "random_state": seed,
+    }
+    if data.labels is None:
+        grown = ExtraTreesRegressor(max_features=0.5, **options)
+        grown.fit(Z, data.targets[:, 0], data.weight)
+    else:
+        grown = ExtraTreesClassifier(**options).fit(Z, data.labels, data.weight)
+    trees = [one.tree_ for one in grown.estimators_]
+    return Forest.join([(t.feature, t.threshold, t.children_left, t.children_right) for t in trees])

@@ -1,0 +1,55 @@
+"""The kernels of the members, split into what all widths share and what is left for each."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelfit.kernels.additive import Additive
+from kernelfit.kernels.forest import cooccurrence
+from kernelfit.kernels.radial import RBF, Exponential, Laplacian
+
+Array = NDArray[Any]
+
+_RADIAL: dict[str, Any] = {"gaussian": RBF, "exponential": Exponential, "laplacian": Laplacian}
+
+
+def geometry(kernel: str, A: Array, B: Array) -> Any:
+    """Return what the kernels of all widths share between the rows of A and of B."""
+    if kernel == "additive":
+        return A, B
+    if kernel == "forest":
+        return cooccurrence(A, B)
+    return _RADIAL[kernel].geometry(A, B)
+
+
+def kernel_matrix(kernel: str, G: Any, inverse_width: float) -> Array:
+    """Return kernel values from the geometry, as a new array."""
+    if kernel == "additive":
+        return Additive(inverse_width)(*G)
+    if kernel == "forest":
+        return np.array(G)
+    return np.asarray(_RADIAL[kernel](inverse_width).from_geometry(G))
+
+
+def gram(kernel: str, A: Array, B: Array | None, inverse_width: float) -> Array:
+    """Return kernel values between the rows of A and of B, or of A alone, in one array."""
+    if kernel == "forest":
+        return cooccurrence(A, B)
+    if kernel == "additive":
+        return Additive(inverse_width)(A, B)
+    return np.asarray(_RADIAL[kernel](inverse_width)(A, B))
+
+
+def natural_inverse_width(kernel: str, Z: Array, weight: Array) -> float:
+    """Return the inverse of the spread of the points, in the unit of the kernel's distance."""
+    if kernel in ("forest", "additive"):
+        return 1.0
+    share = weight / weight.sum()
+    variance = share @ (Z - share @ Z) ** 2
+    if kernel == "laplacian":
+        spread = float(np.sqrt(variance).sum())
+    else:
+        spread = float(variance.sum())
+        spread = float(np.sqrt(spread)) if kernel == "exponential" else spread
+    return 1.0 / spread if spread > 0.0 else 1.0

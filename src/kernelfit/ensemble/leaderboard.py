@@ -1,0 +1,119 @@
+"""What a fit tells: scores out of fold, and a table of the members."""
+
+import time
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.metrics import accuracy_score, check_scoring, r2_score
+
+_TIMED_ROWS = 200  # of a prediction
+
+
+class FoldScores:
+    """Scores of predictions on the test rows of every fold.
+
+    Parameters
+    ----------
+    owner : estimator
+        Whose `scoring` is used: None for accuracy or R^2.
+    data : Data
+    folds : sequence of (train, test)
+    weighted : bool
+        Whether weights were given, and so are passed to the scorer.
+    """
+
+    def __init__(self, owner, data, folds, weighted):
+        self.data, self.folds, self.weighted = data, folds, weighted
+        self.decide = owner._decide
+        self.classes = owner.classes_ if is_classifier(owner) else None
+        self.scorer = None if owner.scoring is None else check_scoring(owner, scoring=owner.scoring)
+
+    def of_combination(self, outcome, scores, single):
+        """Return the mean score of combinations that were made without the fold they predict."""
+        tests = [test for _, test in self.folds]
+        found = []
+        for k, test in enumerate(tests):
+            others = test  # one fold alone
+            if len(tests) > 1:
+                others = np.setdiff1d(np.concatenate(tests[:k] + tests[k + 1 :]), test)
+            combination = outcome.combine(scores, others, single=single)
+            found.append(self.score(combination(scores[:, test]), test))
+        return float(np.mean(found))
+
+    def of_predictions(self, predicted):
+        """Return the mean score of predictions of all rows."""
+        return float(np.mean([self.score(predicted[test], test) for _, test in self.folds]))
+
+    def score(self, predicted, rows):
+        """Return the score of predictions, or probabilities, of some rows."""
+        data = self.data
+        if self.classes is None:
+            truth = self.decide(data.targets[rows, 0])
+        else:
+            truth = self.classes[data.labels[rows]]
+        weight = data.weight[rows]
+        if self.scorer is None:
+            if self.classes is not None:
+                return accuracy_score(truth, self.decide(predicted), sample_weight=weight)
+            if len(rows) < 2:  # R^2 is not defined
+                return np.nan
+            return r2_score(truth, self.decide(predicted), sample_weight=weight)
+        replay = (
+            _ReplayRegressor(self.decide(predicted))
+            if self.classes is None
+            else _ReplayClassifier(self.classes, predicted)
+        )
+        options = {"sample_weight": weight} if self.weighted else {}
+        return self.scorer(replay, data.table[rows], truth, **options)
+
+
+class _ReplayClassifier(ClassifierMixin, BaseEstimator):
+    """Shows probabilities to a scorer as if it had computed them."""
+
+    def __init__(self, classes, p):
+        self.classes_, self._p = classes, p
+
+    def predict(self, X):
+        return self.classes_[self._p.argmax(axis=1)]
+
+    def predict_proba(self, X):
+        return self._p
+
+    def decision_function(self, X):
+        logs = np.log(np.maximum(self._p, 1e-300))
+        return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
+
+
+class _ReplayRegressor(RegressorMixin, BaseEstimator):
+    """Shows predictions to a scorer as if it had computed them."""
+
+    def __init__(self, prediction):
+        self._prediction = prediction
+
+    def predict(self, X):
+        return self._prediction
+
+
+def tabulate(found, alone, keep, used, trained, fold_scores, scores, data):
+    """Return the table of all members that went into the stack, the best first."""
+    members = [member for one in found for member in one.members]
+    weight = np.zeros(len(members))
+    fit_seconds, predict_seconds = np.full((2, len(members)), np.nan)
+    weight[keep] = used.stack.weights
+    fit_seconds[keep] = trained.seconds
+    rows = data.table[:_TIMED_ROWS]
+    for k, machine in zip(keep, trained.machines.machines, strict=True):
+        began = time.perf_counter()
+        type(trained.machines)([machine])(rows)
+        predict_seconds[k] = (time.perf_counter() - began) / len(rows) * 1000.0
+    order = np.argsort(alone.losses, kind="stable")
+    search_seconds = np.repeat([one.seconds for one in found], [len(one.members) for one in found])
+    return {
+        "member": np.array([member.name for member in members], dtype=object)[order],
+        "loss": alone.losses[order],
+        "score": np.array([fold_scores.of_predictions(alone.alone(k, scores[k])) for k in order]),
+        "weight": weight[order],
+        "search_seconds": search_seconds[order],
+        "fit_seconds": fit_seconds[order],
+        "predict_seconds": predict_seconds[order],
+    }

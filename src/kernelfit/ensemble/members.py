@@ -1,0 +1,176 @@
+"""Members of the ensemble, by name: a view of the table, a metric, a kernel, a width and a ridge.
+
+Members of one `Recipe` differ in the width and the ridge only. So the features and distances of a
+training part serve them all, and the kernel matrix of a width serves all ridges.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from kernelfit.ensemble.views import Shape
+
+Metric = Literal["none", "widths", "gradients"]
+KernelName = Literal["gaussian", "exponential", "laplacian", "additive", "forest"]
+
+_RIDGES = tuple(10.0 ** np.arange(-5, 2))
+_GAUSSIAN = tuple(4.0 ** np.arange(-2, 3))
+_KINKED = tuple(4.0 ** np.arange(-1.5, 1))  # kernels with a kink at 0 depend less on their width
+_ADDITIVE = tuple(4.0 ** np.arange(-2, 2))
+_LEARNED = (0.25, 1.0, 4.0)  # of a width that a metric has learned
+_MAX_ADDITIVE_FEATURES = 30  # each costs a pass over the kernel matrix
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What some members have in common.
+
+    Attributes
+    ----------
+    kernel : {"gaussian", "exponential", "laplacian", "additive", "forest"}
+    shape : {"standard", "ranks"}
+        The view of the table.
+    metric : {"none", "widths", "gradients"}
+        What is learned of the distance.
+    widths : tuple of float
+        Factors of the kernel's natural inverse width.
+    ridges : tuple of float
+    """
+
+    kernel: KernelName
+    shape: Shape = "standard"
+    metric: Metric = "none"
+    widths: tuple[float, ...] = (1.0,)
+    ridges: tuple[float, ...] = _RIDGES
+
+    @property
+    def cost(self) -> float:
+        """How long it takes, in units of the plain Gaussian: a first guess."""
+        if self.kernel in ("forest", "additive"):
+            return 4.0
+        return 1.0 if self.metric == "none" else 8.0
+
+    @property
+    def name(self) -> str:
+        """What the leaderboard calls it."""
+        learned = "" if self.metric == "none" else f", {self.metric}"
+        return f"{self.kernel} ({self.shape}{learned})"
+
+
+@dataclass(frozen=True)
+class Member:
+    """One machine.
+
+    Attributes
+    ----------
+    recipe : Recipe or EstimatorRecipe
+    width : float
+    ridge : float
+    """
+
+    recipe: Any
+    width: float = 1.0
+    ridge: float = np.nan
+
+    @property
+    def name(self) -> str:
+        """What the leaderboard calls it."""
+        if np.isnan(self.ridge):
+            return str(self.recipe.name)
+        return f"{self.recipe.name}, width {self.width:.3g}, ridge {self.ridge:.3g}"
+
+
+@dataclass(frozen=True)
+class EstimatorRecipe:
+    """A member that the user gives.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Cloned for every training part; it sees the standardised view.
+    name : str
+    """
+
+    estimator: Any
+    name: str
+    shape: Shape = "standard"
+    widths: tuple[float, ...] = (1.0,)
+    ridges: tuple[float, ...] = (np.nan,)
+    kernel: str = "given"
+    metric: Metric = "none"
+    cost: float = 4.0
+
+
+def default_recipes(n_features: int, classify: bool) -> list[Recipe]:
+    """Return the recipes in the order of work: a plain machine first, then what differs most.
+
+    Parameters
+    ----------
+    n_features : int
+        Of the table.
+    classify : bool
+
+    Returns
+    -------
+    list of Recipe
+    """
+    recipes = [
+        Recipe("gaussian", "standard", widths=_GAUSSIAN),
+        Recipe("forest"),
+        Recipe("laplacian", "ranks", widths=_KINKED),
+        Recipe("gaussian", "standard", "widths", _LEARNED),
+        Recipe("gaussian", "ranks", widths=_GAUSSIAN),
+        Recipe("laplacian", "standard", widths=_KINKED),
+        Recipe("laplacian", "standard", "widths", _KINKED),
+        Recipe("exponential", "standard", widths=_KINKED),
+        Recipe("gaussian", "ranks", "widths", _LEARNED),
+        Recipe("laplacian", "ranks", "widths", _KINKED),
+        Recipe("exponential", "ranks", widths=_KINKED),
+    ]
+    if not classify:  # a rotation pays in regression alone
+        recipes.append(Recipe("gaussian", "standard", "gradients", _LEARNED))
+    if n_features <= _MAX_ADDITIVE_FEATURES:
+        recipes += [
+            Recipe("additive", "standard", widths=_ADDITIVE),
+            Recipe("additive", "ranks", widths=_ADDITIVE),
+        ]
+    return recipes
+
+
+def choose_recipes(members: Any, n_features: int, classify: bool) -> list[Any]:
+    """Return the recipes that the parameter `members` stands for.
+
+    Parameters
+    ----------
+    members : "default" or sequence of str and estimators
+        A name stands for all default recipes whose name begins with it.
+    n_features : int
+        Of the table.
+    classify : bool
+        Whether estimators must be classifiers.
+
+    Returns
+    -------
+    list of Recipe and EstimatorRecipe
+    """
+    known = default_recipes(n_features, classify)
+    if isinstance(members, str):
+        return list(known)
+    chosen: list[Any] = []
+    for number, member in enumerate(members):
+        if isinstance(member, str):
+            named = [recipe for recipe in known if recipe.name.startswith(member)]
+            if not member or not named:
+                names = ", ".join(repr(recipe.name) for recipe in known)
+                raise ValueError(f"expected members with names like {names}, got {member!r}")
+            chosen += [recipe for recipe in named if recipe not in chosen]
+        elif not hasattr(member, "fit") or is_classifier(member) != classify:
+            kind = "classifiers" if classify else "regressors"
+            raise ValueError(f"expected members that are names or {kind}, got {member!r}")
+        else:
+            chosen.append(EstimatorRecipe(member, f"{type(member).__name__} ({number})"))
+    if not chosen:
+        raise ValueError("expected at least one member, got none")
+    return chosen

@@ -1,0 +1,239 @@
+"""One training part: what members learn from some rows, and what they say of others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from kernelfit.ensemble.features import Data, Features, learn_features
+from kernelfit.ensemble.kernels import geometry, gram, kernel_matrix, natural_inverse_width
+from kernelfit.ensemble.members import EstimatorRecipe, Member
+from kernelfit.ensemble.nystrom import choose_landmarks, solve_on_landmarks
+from kernelfit.ensemble.ridge import relative_gap, solve_ridges
+
+Array = NDArray[Any]
+
+_CHUNK_BYTES = 2**25  # of kernel values at a time
+
+
+class TrainingPart:
+    """Rows to train on; features are learned once and kept for the members that share them.
+
+    Parameters
+    ----------
+    data : Data
+        The training rows only.
+    seed : int
+        Of what is random in learning.
+    """
+
+    def __init__(self, data: Data, seed: int) -> None:
+        self._data = data
+        self._seed = seed
+        self._features: dict[Any, Features] = {}
+        self._points: dict[int, Array] = {}
+
+    def features(self, recipe: Any) -> Features:
+        """Return the features of a recipe."""
+        key = self._key(recipe)
+        if key not in self._features:
+            self._features[key] = learn_features(self._data, recipe, self._seed)
+        return self._features[key]
+
+    def learn(self, members: Sequence[Member], n_jobs: int | None) -> None:
+        """Learn the features of some members, in threads."""
+        recipes = {self._key(member.recipe): member.recipe for member in members}
+        learned = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(learn_features)(self._data, recipe, self._seed) for recipe in recipes.values()
+        )
+        self._features.update(zip(recipes, learned, strict=True))
+        for features in learned:
+            self._points_of(features)
+
+    def _key(self, recipe: Any) -> Any:
+        return recipe.shape, recipe.metric, recipe.kernel == "forest"
+
+    def _points_of(self, features: Features) -> Array:
+        """Return the features of the training rows."""
+        if id(features) not in self._points:
+            self._points[id(features)] = features(self._data.table)
+        return self._points[id(features)]
+
+    def scores(
+        self, recipe: Any, widths: Sequence[float], ridges: Sequence[float], table: Array
+    ) -> Array:
+        """Train the members of a recipe and evaluate them on other rows.
+
+        Parameters
+        ----------
+        recipe : Recipe or EstimatorRecipe
+        widths, ridges : sequence of float
+        table : ndarray of shape (m, d)
+            The other rows.
+
+        Returns
+        -------
+        ndarray of shape (n_widths, n_ridges, m, k)
+            nan where a member could not be trained.
+        """
+        data = self._data
+        out = np.full((len(widths), len(ridges), len(table), data.targets.shape[1]), np.nan)
+        if isinstance(recipe, EstimatorRecipe):
+            out[0, 0] = self._fit_estimator(recipe).scores([table])[0]
+            return out
+        features = self.features(recipe)
+        Z, other = features(data.table), features(table)
+        inside, across = geometry(recipe.kernel, Z, Z), geometry(recipe.kernel, other, Z)
+        unit = self._unit(recipe, Z)
+        for i, width in enumerate(widths):
+            K = kernel_matrix(recipe.kernel, inside, width * unit)
+            K_other = kernel_matrix(recipe.kernel, across, width * unit)
+            for j, found in enumerate(solve_ridges(K, data.targets, data.weight, ridges)):
+                if found is not None:
+                    out[i, j] = K_other @ found[0] + found[1]
+        return out
+
+    def fit(self, member: Member, n_landmarks: int | None = None) -> Any:
+        """Train a member for later use.
+
+        Parameters
+        ----------
+        member : Member
+        n_landmarks : int, default=None
+            Points that span the machine, chosen by leverage; all of them when None.
+
+        Returns
+        -------
+        RidgeMachine or EstimatorMachine
+        """
+        recipe, data, ridge = member.recipe, self._data, member.ridge
+        if isinstance(recipe, EstimatorRecipe):
+            return self._fit_estimator(recipe)
+        features = self.features(recipe)
+        Z = self._points_of(features)
+        inverse_width = member.width * self._unit(recipe, Z)
+        if n_landmarks is not None and n_landmarks < len(Z):
+            kernel = partial(_kernel, recipe.kernel, inverse_width)
+            chosen = choose_landmarks(kernel, Z, data.weight, ridge, n_landmarks, self._seed)
+            found = solve_on_landmarks(kernel, Z, Z[chosen], data.targets, data.weight, ridge)
+            return RidgeMachine(recipe.kernel, features, Z[chosen], inverse_width, *found)
+        solution = None
+        while solution is None:
+            K = gram(recipe.kernel, Z, None, inverse_width)
+            solution = next(solve_ridges(K, data.targets, data.weight, [ridge]))
+            # More rows than in the folds may leave no factor; the certificate is that of the
+            # ridge in use.
+            used, ridge = ridge, 10.0 * ridge
+        machine = RidgeMachine(recipe.kernel, features, Z, inverse_width, *solution)
+        decision = Machines([machine])(data.table)[0] - machine.intercept
+        gap = relative_gap(decision, *solution, data.targets, data.weight, used)
+        return replace(machine, gap=gap)
+
+    def _fit_estimator(self, recipe: EstimatorRecipe) -> "EstimatorMachine":
+        data, features = self._data, self.features(recipe)
+        y = data.targets[:, 0] if data.labels is None else data.labels
+        model = clone(recipe.estimator)
+        if (data.weight == 1.0).all():
+            model.fit(features(data.table), y)
+        else:
+            model.fit(features(data.table), y, sample_weight=data.weight)
+        return EstimatorMachine(features, model, data.targets.shape[1])
+
+    def _unit(self, recipe: Any, Z: Array) -> float:
+        """Return the inverse width that a factor of 1 stands for."""
+        if recipe.metric != "none" and recipe.kernel == "gaussian":
+            return 1.0  # learned with the metric
+        return natural_inverse_width(recipe.kernel, Z, self._data.weight)
+
+
+def _kernel(name: str, inverse_width: float, A: Array, B: Array) -> Array:
+    return gram(name, A, B, inverse_width)
+
+
+@dataclass(frozen=True)
+class RidgeMachine:
+    """A kernel ridge regression: ``f(x) = sum_i coef_i k(x, points_i) + intercept``."""
+
+    kernel: str
+    features: Features
+    points: Array
+    inverse_width: float
+    coef: Array
+    intercept: Array
+    gap: float = np.nan
+
+    def scores(self, G: Any) -> Array:
+        """Return the values at points whose geometry with the training points is given."""
+        return kernel_matrix(self.kernel, G, self.inverse_width) @ self.coef + self.intercept
+
+
+@dataclass(frozen=True)
+class EstimatorMachine:
+    """A trained estimator of the user."""
+
+    features: Features
+    model: Any
+    n_outputs: int
+    gap: float = np.nan
+
+    def scores(self, tables: Sequence[Array]) -> Array:
+        """Return the values at the rows of some tables, of shape (n_tables, n, n_outputs)."""
+        return np.stack([self._one(self.features(table)) for table in tables])
+
+    def _one(self, Z: Array) -> Array:
+        model = self.model
+        if not hasattr(model, "classes_"):
+            return np.asarray(model.predict(Z), dtype=np.float64)[:, None]
+        if hasattr(model, "decision_function"):
+            values = model.decision_function(Z)
+        else:
+            values = np.log(np.maximum(model.predict_proba(Z), 1e-6))
+            values = values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
+        values = np.asarray(values, dtype=np.float64).reshape(len(Z), -1)
+        n_classes = max(2, self.n_outputs)
+        if len(model.classes_) == n_classes:
+            return values
+        # A fold without some classes: they get the lowest score.
+        if values.shape[1] == 1:
+            values = np.hstack([-values, values])
+        out = np.full((len(Z), n_classes), values.min() - 1.0)
+        out[:, model.classes_] = values
+        return out[:, 1:] - out[:, :1] if self.n_outputs == 1 else out
+
+
+class Machines:
+    """Trained members, evaluated together: those with equal features share distances.
+
+    Parameters
+    ----------
+    machines : list of RidgeMachine or EstimatorMachine
+    """
+
+    def __init__(self, machines: list[Any]) -> None:
+        self.machines = machines
+
+    def __call__(self, table: Array) -> Array:
+        """Return the values of every member, of shape (n_members, n, k)."""
+        n_points = max((len(m.points) for m in self.machines if hasattr(m, "points")), default=1)
+        step = max(1, _CHUNK_BYTES // (8 * n_points))
+        parts = [self._chunk(table[i : i + step]) for i in range(0, len(table), step)]
+        return np.concatenate(parts, axis=1)
+
+    def _chunk(self, table: Array) -> Array:
+        shared: dict[Any, Any] = {}
+        out = []
+        for machine in self.machines:
+            if isinstance(machine, EstimatorMachine):
+                out.append(machine.scores([table])[0])
+                continue
+            points = machine.points
+            key = (id(machine.features), machine.kernel, id(points))
+            if key not in shared:
+                shared = {key: geometry(machine.kernel, machine.features(table), points)}
+            out.append(machine.scores(shared[key]))
+        return np.stack(out)

@@ -1,0 +1,274 @@
+"""Out-of-fold scores of members, in an order of work that can stop at any time.
+
+A recipe is first tried in all widths and ridges on few rows (the race), then on many around what
+did best there. A plain Gaussian machine goes all the way first; then the others race, and go on in
+the order in which they arrived. Before each unit of work its time is forecast from that of the
+units before, and it is left out if it would end too late.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from kernelfit.ensemble.features import Data
+from kernelfit.ensemble.members import Member
+from kernelfit.ensemble.outcome import squared_losses
+from kernelfit.ensemble.part import TrainingPart
+from kernelfit.utils.threads import threads_for
+
+Array = NDArray[Any]
+Fold = tuple[Array, Array]
+
+RACE_ROWS = 400
+MAX_ROWS = 2500  # that members are compared on
+_GRID_SHARE = 0.25  # of the members of a race that go on, in time
+_KEPT = 2  # members of a recipe that go into the stack
+_DIGITS = 7  # of a loss that count when members are ranked: the others are rounding
+_REFIT_SHARE = 0.25  # of the time of a search that training on all rows takes at most
+
+
+@dataclass
+class Clock:
+    """The time that is left, and what work has taken so far.
+
+    Attributes
+    ----------
+    limit : float
+        Seconds in all; infinite for no limit.
+    reserved : float
+        Seconds that must be left at the end.
+    """
+
+    limit: float = np.inf
+    reserved: float = 0.0
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float:
+        """Seconds left for the search."""
+        return self.limit - self.reserved - self.spent
+
+    def allows(self, forecast: float) -> bool:
+        """Return whether work of so many seconds, and the training that follows it, can end."""
+        return (1.0 + _REFIT_SHARE) * forecast <= self.left
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found of one recipe.
+
+    Attributes
+    ----------
+    members : tuple of Member
+        The best first.
+    scores : ndarray of shape (n_members, n, k)
+        Out of fold; nan for rows that no fold tests.
+    losses : ndarray of shape (n_members,)
+        Mean squared errors.
+    seconds : float
+    """
+
+    members: tuple[Member, ...]
+    scores: Array
+    losses: Array
+    seconds: float
+
+
+class Search:
+    """The search for members.
+
+    Parameters
+    ----------
+    data : Data
+        The search rows.
+    folds : sequence of (train, test)
+    order : ndarray of int of shape (n,)
+        All rows, in an order whose beginnings are balanced: the race is on the first ones.
+    seed : int
+    n_jobs : int or None
+        Threads, one a fold; the result does not depend on it.
+    clock : Clock
+    report : callable
+        ``report(done, total, what, best loss)`` after every unit of work.
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        folds: Sequence[Fold],
+        order: Array,
+        *,
+        seed: int,
+        n_jobs: int | None,
+        clock: Clock,
+        report: Callable[..., None],
+    ) -> None:
+        self._data, self._n_jobs, self._clock, self._report = data, n_jobs, clock, report
+        self._folds, self._order, self._seed = folds, order, seed
+        self._few = self._rows(RACE_ROWS)
+        self._many = self._few
+
+    @property
+    def tested(self) -> Array:
+        """The rows that members were compared on in the end."""
+        return self._many.tested
+
+    @property
+    def folds(self) -> list[Fold]:
+        """The folds of these rows."""
+        return self._many.folds
+
+    def _rows(self, size: int) -> "_Rows":
+        """Return the folds of the first rows."""
+        folds: list[Fold] = list(self._folds)
+        if size < len(self._order):
+            rows = self._order[:size]
+            folds = [
+                (train[np.isin(train, rows)], test[np.isin(test, rows)]) for train, test in folds
+            ]
+            folds = [(train, test) for train, test in folds if len(train) and len(test)]
+        return _Rows(self._data, folds, self._seed)
+
+    def _choose_rows(self, recipes: Sequence[Any], raced: Found) -> None:
+        """Take as many rows as leave time for half of the recipes."""
+        size = min(MAX_ROWS, len(self._order))
+        cost = sum(recipe.cost for recipe in recipes[: -(-len(recipes) // 2)]) / recipes[0].cost
+        affordable = self._clock.left / (2.0 * cost * raced.seconds * _GRID_SHARE)
+        if affordable < (size / RACE_ROWS) ** 2.7:
+            size = int(max(RACE_ROWS, RACE_ROWS * affordable ** (1 / 2.7)))
+        if size > RACE_ROWS:
+            self._many = self._rows(size)
+
+    def run(self, recipes: Sequence[Any]) -> list[Found]:
+        """Return what was found of every recipe that there was time for."""
+        if len(self._order) <= RACE_ROWS:
+            return self._run_all(recipes)
+        found: list[Found] = []
+        raced: list[tuple[Any, Found]] = []
+        pace = ratio = 0.0
+        for recipe in recipes:  # the first goes all the way
+            if found and not self._clock.allows(pace * recipe.cost):
+                continue
+            first = self._try(self._few, recipe, recipe.widths, recipe.ridges)
+            pace = max(pace, first.seconds / recipe.cost)
+            if not found:
+                self._choose_rows(recipes, first)
+                found.append(self._finish(recipe, first))
+                ratio = found[0].seconds / first.seconds
+            else:
+                raced.append((recipe, first))
+            self._report(len(found) + len(raced), 2 * len(recipes), recipe.name, found)
+        raced.sort(key=lambda pair: float(f"{pair[1].losses[0]:.{_DIGITS}g}"))
+        for recipe, first in raced:
+            if self._clock.allows(ratio * first.seconds):
+                found.append(self._finish(recipe, first))
+                self._report(len(recipes) + len(found), 2 * len(recipes), recipe.name, found)
+        return found
+
+    def _run_all(self, recipes: Sequence[Any]) -> list[Found]:
+        found: list[Found] = []
+        pace = 0.0
+        for number, recipe in enumerate(recipes):
+            if found and not self._clock.allows(pace * recipe.cost):
+                continue
+            found.append(self._try(self._few, recipe, recipe.widths, recipe.ridges))
+            pace = max(pace, found[-1].seconds / recipe.cost)
+            self._report(number + 1, len(recipes), recipe.name, found)
+        return found
+
+    def _finish(self, recipe: Any, raced: Found) -> Found:
+        """Try, on many rows, what lies around the best of the race."""
+        if self._many is self._few:  # no time for more
+            return raced
+        best = raced.members[0]
+        widths = _around(recipe.widths, best.width, [m.width for m in raced.members], below=False)
+        ridges = _around(recipe.ridges, best.ridge, [m.ridge for m in raced.members], below=True)
+        return self._try(self._many, recipe, widths, ridges)
+
+    def _try(
+        self, rows: "_Rows", recipe: Any, widths: Sequence[float], ridges: Sequence[float]
+    ) -> Found:
+        began = time.perf_counter()
+        scores = rows.scores(recipe, widths, ridges, self._n_jobs)
+        tested = rows.tested
+        losses = squared_losses(
+            scores[:, :, tested], self._data.targets[tested], self._data.weight[tested]
+        ).ravel()
+        order = np.argsort(_rounded(losses), kind="stable")[:_KEPT]
+        order = order[np.isfinite(losses[order])]
+        grid = [(width, ridge) for width in widths for ridge in ridges]
+        members = tuple(Member(recipe, *grid[k]) for k in order)
+        kept = scores.reshape(len(grid), *scores.shape[2:])[order]
+        return Found(members, kept, losses[order], time.perf_counter() - began)
+
+
+class _Rows:
+    """Training parts and test rows of every fold."""
+
+    def __init__(self, data: Data, folds: Sequence[Fold], seed: int) -> None:
+        self._data = data
+        self.folds = list(folds)
+        self._tests = [test for _, test in folds]
+        self._parts = [TrainingPart(data.take(train), seed) for train, _ in folds]
+        self._count = np.bincount(np.concatenate(self._tests), minlength=len(data.weight))
+
+    @property
+    def tested(self) -> Array:
+        """The rows that some fold tests."""
+        return np.flatnonzero(self._count)
+
+    def scores(
+        self, recipe: Any, widths: Sequence[float], ridges: Sequence[float], n_jobs: int | None
+    ) -> Array:
+        """Return out-of-fold scores of shape (n_widths, n_ridges, n, k)."""
+        data = self._data
+
+        def one(part: TrainingPart, test: Array) -> Array:
+            return part.scores(recipe, widths, ridges, data.table[test])
+
+        with threads_for(len(data.weight)):
+            results = Parallel(n_jobs=n_jobs, prefer="threads")(
+                delayed(one)(part, test)
+                for part, test in zip(self._parts, self._tests, strict=True)
+            )
+        out = np.zeros((len(widths), len(ridges), *data.targets.shape))
+        for result, test in zip(results, self._tests, strict=True):
+            out[:, :, test] += result
+        out[:, :, self._count == 0] = np.nan
+        out /= np.maximum(self._count, 1)[:, None]
+        return out
+
+
+def _around(
+    grid: Sequence[float], best: float, good: Sequence[float], *, below: bool
+) -> tuple[float, ...]:
+    """Return the best value, its neighbour for more rows, and the next best.
+
+    More rows need a smaller ridge and a narrower kernel.
+    """
+    values = sorted(grid)
+    place = values.index(best)
+    chosen = {best}
+    step = -1 if below else 1
+    if 0 <= place + step < len(values):
+        chosen.add(values[place + step])
+    if below:
+        chosen.update(good)
+    return tuple(value for value in values if value in chosen)
+
+
+def _rounded(losses: Array) -> Array:
+    """Return losses without the digits that are rounding."""
+    finite = losses[np.isfinite(losses)]
+    scale = np.abs(finite).max(initial=0.0) or 1.0
+    return np.where(np.isfinite(losses), (losses / scale).round(_DIGITS), np.inf)

@@ -1,0 +1,116 @@
+"""Training of the chosen members on all rows: exactly, or on landmarks where there are too many."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from kernelfit.ensemble.features import Data
+from kernelfit.ensemble.members import Member
+from kernelfit.ensemble.part import Machines, TrainingPart
+from kernelfit.ensemble.ridge import forecast_seconds
+from kernelfit.ensemble.search import Clock
+from kernelfit.utils.threads import threads_for
+
+_MAX_MATRIX_BYTES = 2**30  # of a kernel matrix; one is held at a time
+_MANY_ROWS = 2500  # from here on members are trained one by one, and only so many:
+_MANY_ROWS_MEMBERS = 6
+_LANDMARKS = 2000
+_FEWEST_LANDMARKS = 200
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Members trained on all rows.
+
+    Attributes
+    ----------
+    machines : Machines
+    chosen : list of int
+        Which of the members these are; there may not have been time for all.
+    seconds : list of float
+        What each took.
+    how : str
+        What was done, in words.
+    """
+
+    machines: Machines
+    chosen: list[int]
+    seconds: list[float]
+    how: str
+
+
+def n_landmarks(n: int, seconds: float) -> int | None:
+    """Return how many points may span a machine that trains in this time; None for all."""
+    # The kernel matrix costs as much again as its factorisation where n is small.
+    if 8 * n * n <= _MAX_MATRIX_BYTES and 2.0 * forecast_seconds(n**3 / 3.0) <= seconds:
+        return None
+    # n m^2 operations, of half the speed, and kernel values twice.
+    affordable = np.sqrt(seconds / max(4.0 * forecast_seconds(n), 1e-12))
+    return int(min(n, np.clip(affordable, _FEWEST_LANDMARKS, _LANDMARKS)))
+
+
+def training_seconds(n: int) -> float:
+    """Forecast the seconds that a member takes on all rows, where there is no hurry."""
+    m = n_landmarks(n, np.inf)
+    return 2.0 * forecast_seconds(n**3 / 3.0) if m is None else 4.0 * forecast_seconds(n * m * m)
+
+
+def train(
+    data: Data,
+    members: Sequence[Member],
+    weights: Any,
+    *,
+    seed: int,
+    n_jobs: int | None,
+    clock: Clock,
+) -> Trained:
+    """Train members on all rows, those of the largest weights first.
+
+    Parameters
+    ----------
+    data : Data
+    members : sequence of Member
+    weights : ndarray of shape (n_members,)
+    seed : int
+    n_jobs : int or None
+        Threads, where the rows are few.
+    clock : Clock
+
+    Returns
+    -------
+    Trained
+    """
+    part, n = TrainingPart(data, seed), len(data.weight)
+    order = np.argsort(-np.asarray(weights), kind="stable").tolist()
+    if n > _MANY_ROWS:
+        order = order[:_MANY_ROWS_MEMBERS]
+    left = clock.limit - clock.spent
+    m = n_landmarks(n, left / min(len(order), 2))
+    how = f"exact on {n} rows" if m is None else f"{m} landmarks of {n} rows"
+    chosen, seconds, machines = [], [], []
+    with threads_for(n):
+        if np.isinf(left) and n <= _MANY_ROWS:
+            part.learn([members[k] for k in order], n_jobs)
+            jobs = (delayed(_timed)(part, members[k], m) for k in order)
+            for machine, taken in Parallel(n_jobs=n_jobs, prefer="threads")(jobs):
+                machines.append(machine)
+                seconds.append(taken)
+            return Trained(Machines(machines), order, seconds, how)
+        for k in order:
+            if machines and clock.limit - clock.spent < max(seconds):
+                break
+            machine, taken = _timed(part, members[k], m)
+            machines.append(machine)
+            seconds.append(taken)
+            chosen.append(k)
+    return Trained(Machines(machines), chosen, seconds, how)
+
+
+def _timed(part: TrainingPart, member: Member, m: int | None) -> tuple[Any, float]:
+    began = time.perf_counter()
+    machine = part.fit(member, m)
+    return machine, time.perf_counter() - began

@@ -1,0 +1,161 @@
+"""Views of a table: the features that kernels compare, learned from training rows alone.
+
+Numbers are standardised, or first brought to a Gaussian shape by their ranks. Categories become one
+column each, so that two different ones are at squared distance two, as two random values of a
+standardised column are on average. A missing number is the mean, and is marked in a column of its
+own. Columns that are constant or repeat another one are left out.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from kernelfit.ensemble.table import UNKNOWN
+
+Array = NDArray[Any]
+Shape = Literal["standard", "ranks"]
+
+_MAX_CATEGORIES = 30  # with a column of their own; the rarer ones share one
+_MAX_KNOTS = 1000  # of the map from values to ranks
+
+
+@dataclass(frozen=True)
+class _Number:
+    """One column of numbers."""
+
+    place: int
+    knots: Array | None  # values whose Gaussian scores are known; None: no change of shape
+    scores: Array | None
+    centre: float
+    scale: float
+    marked: bool  # whether missing values have a column of their own
+
+    def __call__(self, table: Array) -> list[Array]:
+        value = table[:, self.place]
+        missing = np.isnan(value)
+        if self.knots is not None and self.scores is not None:
+            value = np.interp(value, self.knots, self.scores)
+        out = np.where(missing, 0.0, (value - self.centre) / self.scale)
+        return [out, np.sqrt(2.0) * missing] if self.marked else [out]
+
+
+@dataclass(frozen=True)
+class _Category:
+    """One column of categories."""
+
+    place: int
+    values: Array  # that have a column of their own
+    rest: bool  # whether all others, the missing among them, share one
+
+    def __call__(self, table: Array) -> list[Array]:
+        value = table[:, self.place]
+        columns = [(value == one).astype(np.float64) for one in self.values]
+        if self.rest:
+            columns.append((~np.isin(value, self.values)).astype(np.float64))
+        return columns
+
+
+@dataclass(frozen=True)
+class View:
+    """Turns a table, as a `Schema` reads it, into features.
+
+    Attributes
+    ----------
+    columns : tuple
+        What makes the features of each column of the table.
+    sources : ndarray of int of shape (n_features,)
+        The column of the table that a feature comes from.
+    """
+
+    columns: tuple[Any, ...]
+    sources: Array
+
+    def __call__(self, table: Array) -> Array:
+        """Return the features, of shape (n, n_features)."""
+        features = [feature for column in self.columns for feature in column(table)]
+        if not features:  # nothing varies: all rows are alike
+            return np.zeros((len(table), 1))
+        return np.column_stack(features)
+
+
+def learn_view(table: Array, is_category: Array, weight: Array, shape: Shape) -> View:
+    """Learn a view from training rows.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n, d)
+        As a `Schema` reads it.
+    is_category : ndarray of bool of shape (d,)
+    weight : ndarray of shape (n,)
+        Positive. A weight of 2 equals a repeated row.
+    shape : {"standard", "ranks"}
+        Whether numbers keep their shape or get that of a Gaussian.
+
+    Returns
+    -------
+    View
+    """
+    columns: list[Any] = []
+    sources: list[int] = []
+    seen: set[bytes] = set()
+    for j in range(table.shape[1]):
+        values = table[:, j]
+        print_of_column = np.nan_to_num(values, nan=np.inf).tobytes()
+        if print_of_column in seen:
+            continue
+        seen.add(print_of_column)
+        learn = _learn_category if is_category[j] else _learn_number
+        column = learn(j, values, weight, shape)
+        if column is not None:
+            columns.append(column)
+            sources += [j] * len(column(table[:1]))
+    return View(tuple(columns), np.array(sources or [0]))
+
+
+def _learn_number(j: int, values: Array, weight: Array, shape: Shape) -> _Number | None:
+    present = ~np.isnan(values)
+    marked = bool(present.any() and not present.all())
+    x, w = values[present], weight[present]
+    if not len(x) or x.min() == x.max():
+        return _Number(j, None, None, 0.0, np.inf, True) if marked else None
+    knots = scores = None
+    if shape == "ranks":
+        knots, scores = _gaussian_scores(x, w)
+        x = np.interp(x, knots, scores)
+    # In units of the largest number, so that no square overflows.
+    unit = np.abs(x).max()
+    share = w / w.sum()
+    centre = share @ (x / unit)
+    scale = np.sqrt(share @ (x / unit - centre) ** 2)
+    if not scale > 1e-14:
+        return None
+    return _Number(j, knots, scores, float(centre * unit), float(scale * unit), marked)
+
+
+def _gaussian_scores(x: Array, w: Array) -> tuple[Array, Array]:
+    """Return distinct values and the Gaussian quantiles of their mid-ranks."""
+    knots, inverse = np.unique(x, return_inverse=True)
+    mass = np.bincount(inverse, weights=w)
+    rank = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
+    if len(knots) > _MAX_KNOTS:
+        keep = np.linspace(0, len(knots) - 1, _MAX_KNOTS).round().astype(int)
+        knots, rank = knots[keep], rank[keep]
+    return knots, ndtri(rank)
+
+
+def _learn_category(j: int, values: Array, weight: Array, shape: Shape) -> _Category | None:
+    known = values[~np.isnan(values) & (values != UNKNOWN)]
+    mass = weight[~np.isnan(values) & (values != UNKNOWN)]
+    if not len(known):
+        return None
+    codes, inverse = np.unique(known, return_inverse=True)
+    total = np.bincount(inverse, weights=mass)
+    order = np.argsort(-total, kind="stable")[:_MAX_CATEGORIES]
+    chosen = codes[np.sort(order)]
+    rest = bool(len(known) < len(values) or len(codes) > len(chosen))
+    if len(chosen) == 1 and not rest:
+        return None
+    return _Category(j, chosen, rest)

@@ -30,7 +30,7 @@ class UnionMachine(KernelMachine):
 
     _parameter_constraints: ClassVar[dict] = {
         **{k: v for k, v in KernelMachine._parameter_constraints.items() if k != "warm_start"},
-        "families": ["array-like"],
+        "families": ["array-like", None],
         "kernels": ["array-like"],
         "degree": [Interval(Integral, 1, None, closed="left")],
         "delta": [Interval(Real, 0, None, closed="left")],
@@ -45,16 +45,17 @@ class UnionMachine(KernelMachine):
         return X[rows]
 
     def _learner(self, X, targets, weight, unit_cost, matrix):
-        unknown = [name for name in self.families if name not in _FAMILIES]
+        families = _FAMILIES if self.families is None else self.families
+        unknown = [name for name in families if name not in _FAMILIES]
         if unknown:
             names = ", ".join(repr(name) for name in _FAMILIES)
             raise ValueError(f"expected families among {names}, got {unknown[0]!r}")
-        if not len(self.families) and not len(self.kernels):
+        if not len(families) and not len(self.kernels):
             raise ValueError("expected at least one family or kernel, got none")
         widths = []
-        if "gaussian" in self.families:
+        if "gaussian" in families:
             widths.append(WidthAtoms(X, scale_gamma(X, weight) * _GAMMAS))
-        if "feature_gaussian" in self.families:
+        if "feature_gaussian" in families:
             varying = np.flatnonzero(np.ptp(X, axis=0) > 0.0)
             for j in varying if varying.size else range(X.shape[1]):
                 gammas = scale_gamma(X[:, [j]], weight) * _FEATURE_GAMMAS
@@ -62,7 +63,7 @@ class UnionMachine(KernelMachine):
         sets: list[AtomSet] = [*widths]
         hull: list[Any] = [Widths(atoms.gammas, atoms.features) for atoms in widths]
         for name in ("polynomial", "tessellated"):
-            if name in self.families:
+            if name in families:
                 family = self._matrix_family(name, X, weight)
                 sets.append(MatrixAtoms(family))
                 hull.append(family.kernel(np.eye(family.size, 1)))
@@ -121,10 +122,10 @@ class KernelUnionClassifier(ClassifierMachine, UnionMachine):
     ----------
     C : float, default=1.0
         Cost of the hinge loss.
-    families : sequence of str, default=all of them
-        "gaussian", a Gaussian of any width on all features; "feature_gaussian", the same on each
-        feature; "polynomial", generalised polynomial kernels of degree up to `degree`; and
-        "tessellated", tessellated kernels.
+    families : sequence of str, default=None
+        Some of the following, or None for all: "gaussian", a Gaussian of any width on all
+        features; "feature_gaussian", the same on each feature; "polynomial", generalised polynomial
+        kernels of degree up to `degree`; and "tessellated", tessellated kernels.
     kernels : list, default=()
         A bank of further kernels, as for `MKLClassifier`.
     degree : int, default=2
@@ -235,7 +236,7 @@ class KernelUnionClassifier(ClassifierMachine, UnionMachine):
         self,
         C=1.0,
         *,
-        families=("gaussian", "feature_gaussian", "polynomial", "tessellated"),
+        families=None,
         kernels=(),
         degree=2,
         delta=0.5,
@@ -281,10 +282,10 @@ class KernelUnionRegressor(RegressorMachine, UnionMachine):
         Cost of the epsilon-insensitive loss.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
-    families : sequence of str, default=all of them
-        "gaussian", a Gaussian of any width on all features; "feature_gaussian", the same on each
-        feature; "polynomial", generalised polynomial kernels of degree up to `degree`; and
-        "tessellated", tessellated kernels.
+    families : sequence of str, default=None
+        Some of the following, or None for all: "gaussian", a Gaussian of any width on all
+        features; "feature_gaussian", the same on each feature; "polynomial", generalised polynomial
+        kernels of degree up to `degree`; and "tessellated", tessellated kernels.
     kernels : list, default=()
         A bank of further kernels, as for `MKLRegressor`.
     degree : int, default=2
@@ -382,7 +383,7 @@ class KernelUnionRegressor(RegressorMachine, UnionMachine):
         C=1.0,
         *,
         epsilon=0.1,
-        families=("gaussian", "feature_gaussian", "polynomial", "tessellated"),
+        families=None,
         kernels=(),
         degree=2,
         delta=0.5,

@@ -92,6 +92,7 @@ MORE = {  # options under which a fit leaves more behind
     "KernelMetric": [{"method": "logdet"}],
     "KNPLClassifier": [LINEAR, {"out_of_sample": "knn"}],
     "KNPLRegressor": [LINEAR],
+    "KernelUnionClassifier": [{"kernel_sharing": "separate"}],
     "MKLClassifier": [{"kernel_sharing": "separate"}],
 }
 

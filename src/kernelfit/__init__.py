@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kernelfit.estimators.ridge import KernelRidgeClassifier, KernelRidgeRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
+    from kernelfit.estimators.union import KernelUnionClassifier, KernelUnionRegressor
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
     from kernelfit.selection.gpk_cv import GPKClassifierCV, GPKRegressorCV
     from kernelfit.selection.knpl_cv import KNPLClassifierCV, KNPLRegressorCV
@@ -65,6 +66,8 @@ __all__ = [
     "KernelSVCCV",
     "KernelSVR",
     "KernelSVRCV",
+    "KernelUnionClassifier",
+    "KernelUnionRegressor",
     "MKLClassifier",
     "MKLClassifierCV",
     "MKLRegressor",
@@ -108,6 +111,8 @@ _HOME = {
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",
     "KernelSVRCV": "kernelfit.selection.svm_cv",
+    "KernelUnionClassifier": "kernelfit.estimators.union",
+    "KernelUnionRegressor": "kernelfit.estimators.union",
     "MKLClassifier": "kernelfit.estimators.mkl",
     "MKLClassifierCV": "kernelfit.selection.mkl_cv",
     "MKLRegressor": "kernelfit.estimators.mkl",

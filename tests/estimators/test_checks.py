@@ -20,8 +20,8 @@ OPTIONS = {
     "GPKClassifierCV": {"degrees": [1, 2], "Cs": [0.5, 4.0]},
     "GPKRegressorCV": {"degrees": [1, 2], "Cs": [0.5, 4.0], "epsilons": [0.1]},
     "KNPLClassifierCV": ETAS,
-    "MKLClassifierCV": {"Cs": [0.5, 4.0], "kernels": BANK},
-    "MKLRegressorCV": {"Cs": [0.5, 4.0], "kernels": BANK, "epsilons": [0.1]},
+    "MKLClassifierCV": {"Cs": [0.5, 4.0], "kernels": BANK, "cv": 2},
+    "MKLRegressorCV": {"Cs": [0.5, 4.0], "kernels": BANK, "epsilons": [0.1], "cv": 2},
     "KNPLRegressorCV": {**ETAS, "epsilons": [0.1]},
 }
 ESTIMATORS = [name for name in kernelfit.__all__ if name[0].isupper()]

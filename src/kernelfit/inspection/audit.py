@@ -27,6 +27,9 @@ from kernelfit.estimators.metric import KernelMetric
 from kernelfit.estimators.multiple import MultipleKernelMachine
 from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
 from kernelfit.estimators.standard import StandardKernelMachine
+from kernelfit.estimators.union import UnionMachine
+from kernelfit.families.psd.family import PositiveMatrixKernel
+from kernelfit.families.union.atoms import Widths
 from kernelfit.kernels.standard import kernel_from_name
 from kernelfit.learners.positive_matrix import merge_rows
 from kernelfit.tasks.losses import LEAST_COST
@@ -252,7 +255,7 @@ def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any],
         targets = np.searchsorted(machine.classes_, y)
         factor = machine.class_weight_[targets]
     used, total = np.flatnonzero(weight), weight[weight > 0]
-    merges = isinstance(machine, PositiveMatrixMachine) or hasattr(machine, "bank_")
+    merges = isinstance(machine, PositiveMatrixMachine | UnionMachine) or hasattr(machine, "bank_")
     if merges:  # equal rows are one
         used, total = merge_rows(X, targets, weight)
     cost = machine.C * total * factor[used]
@@ -321,7 +324,13 @@ def _audit_group(
         K = kernel(X[rows], X[rows])
         decision, penalty = betas @ K, 0.0
         energy = _largest_energy(kernel, X[rows], witnesses)
+    elif isinstance(machine, UnionMachine):
+        kernels = machine.kernels_ if hasattr(machine, "kernels_") else [machine.kernel_]
+        decision, penalty = betas @ kernels[k](X[rows], X[rows]), 0.0
+        energy = max(_hull_energy(part, X[rows], witnesses) for part in machine.hull_)
     elif isinstance(machine, MultipleKernelMachine):
+        if machine.combination == "bayes":
+            raise ValueError("expected a machine with a certificate, got combination='bayes'")
         penalty = 0.0
         decision, energy = _multiple(machine, X, k, rows, betas, witnesses)
     else:
@@ -450,3 +459,17 @@ def _multiple(
         norm = largest * float(np.sum((forms / largest) ** q)) ** (1.0 / q)
         return decision, 0.5 * radius * norm
     return decision, 0.5 * float(weights @ forms)
+
+
+def _hull_energy(part: Any, X: Array, witnesses: Array) -> float:
+    """Return the largest energy over one of the sets of a union."""
+    if isinstance(part, PositiveMatrixKernel):
+        return _largest_energy(part, X, witnesses)
+    if isinstance(part, Widths):
+        Z = X if part.features is None else X[:, list(part.features)]
+        distances = ((Z[:, None] - Z) ** 2).sum(axis=2)
+        return max(
+            0.5 * float(np.sum(witnesses * (witnesses @ np.exp(-gamma * distances))))
+            for gamma in part.gammas
+        )
+    return 0.5 * float(np.sum(witnesses * (witnesses @ part(X, X))))

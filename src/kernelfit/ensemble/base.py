@@ -177,7 +177,8 @@ class AutoKernel(BaseEstimator):
         """Search, combine, train and set the fitted attributes."""
         n, single = len(data.weight), not self.ensemble
         recipes = choose_recipes(self.members, data.table.shape[1], is_classifier(self))
-        clock.reserved = min(0.4 * clock.limit, 3.0 * training_seconds(n))
+        if np.isfinite(clock.limit):  # to combine and to train three members
+            clock.reserved = min(0.2 * clock.limit + 3.0 * training_seconds(n), 0.5 * clock.limit)
         sample, folds, order = self._search_rows(data, folds, seed)
         outcome = self._outcome(sample)
         with ProgressBar(bool(self.verbose), clock.limit) as bar:
@@ -187,7 +188,7 @@ class AutoKernel(BaseEstimator):
             found = search.run(recipes)
             members = [member for one in found for member in one.members]
             scores = np.concatenate([one.scores for one in found])
-            alone = outcome.combine(scores, search.tested, single=single)
+            alone = outcome.combine(scores, search.tested, single)
             keep = np.flatnonzero(alone.stack.weights >= _SMALL)
             if not len(keep):
                 keep = np.argsort(-alone.stack.weights, kind="stable")[:10]
@@ -196,9 +197,9 @@ class AutoKernel(BaseEstimator):
                 seed=seed, n_jobs=self.n_jobs, clock=clock,
             )  # fmt: skip
         keep = keep[trained.chosen]
-        used = outcome.combine(scores[keep], search.tested, single=single)
+        used = outcome.combine(scores[keep], search.tested, single, alone.take(keep))
         fold_scores = FoldScores(self, sample, search.folds, weighted)
-        self.cv_score_ = fold_scores.of_combination(outcome, scores, single)
+        self.cv_score_ = fold_scores.of_combination(outcome, scores, single, alone)
         self.leaderboard_ = tabulate(found, alone, keep, used, trained, fold_scores, scores, data)
         self.members_ = [members[k].name for k in keep]
         self.weights_ = used.stack.weights

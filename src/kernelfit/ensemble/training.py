@@ -49,8 +49,9 @@ def n_landmarks(n: int, seconds: float) -> int | None:
     if 8 * n * n <= _MAX_MATRIX_BYTES and 2.0 * forecast_seconds(n**3 / 3.0) <= seconds:
         return None
     # n m^2 operations, of half the speed, and kernel values twice.
-    affordable = np.sqrt(seconds / max(4.0 * forecast_seconds(n), 1e-12))
-    return int(min(n, np.clip(affordable, _FEWEST_LANDMARKS, _LANDMARKS)))
+    affordable = np.sqrt(max(seconds, 0.0) / (4.0 * forecast_seconds(n)))
+    m = int(np.clip(affordable, _FEWEST_LANDMARKS, _LANDMARKS))
+    return m if m < n else None
 
 
 def training_seconds(n: int) -> float:

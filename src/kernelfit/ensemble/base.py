@@ -26,6 +26,7 @@ from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
 
 _SMALL = 0.02  # weights below do not pay for the time of a prediction
+_SMALL_COMPRESSED = 0.05
 _PART_ROWS = 100  # of a part that is balanced in the target
 
 
@@ -40,6 +41,7 @@ class AutoKernel(BaseEstimator):
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "members": [StrOptions({"default"}), list, tuple],
         "ensemble": ["boolean"],
+        "compress": ["boolean"],
         "cv": ["cv_object"],
         "scoring": [str, callable, None],
         "categorical_features": ["array-like", None],
@@ -55,6 +57,7 @@ class AutoKernel(BaseEstimator):
         *,
         members="default",
         ensemble=True,
+        compress=False,
         cv=5,
         scoring=None,
         categorical_features=None,
@@ -66,6 +69,7 @@ class AutoKernel(BaseEstimator):
         self.time_limit = time_limit
         self.members = members
         self.ensemble = ensemble
+        self.compress = compress
         self.cv = cv
         self.scoring = scoring
         self.categorical_features = categorical_features
@@ -189,12 +193,16 @@ class AutoKernel(BaseEstimator):
             members = [member for one in found for member in one.members]
             scores = np.concatenate([one.scores for one in found])
             alone = outcome.combine(scores, search.tested, single)
-            keep = np.flatnonzero(alone.stack.weights >= _SMALL)
+            small = _SMALL_COMPRESSED if self.compress else _SMALL
+            keep = np.flatnonzero(alone.stack.weights >= small)
             if not len(keep):
-                keep = np.argsort(-alone.stack.weights, kind="stable")[:10]
+                keep = np.argsort(-alone.stack.weights, kind="stable")[:5]
+            # A fold tries several members, so this is more than one takes, features included.
+            share = n / (len(search.folds) * len(search.tested))
+            seconds = np.array([share * one.seconds for one in found for _ in one.members])
             trained = train(
-                data, [members[k] for k in keep], alone.stack.weights[keep],
-                seed=seed, n_jobs=self.n_jobs, clock=clock,
+                data, [members[k] for k in keep], alone.stack.weights[keep], seconds[keep],
+                seed=seed, n_jobs=self.n_jobs, clock=clock, compress=self.compress,
             )  # fmt: skip
         keep = keep[trained.chosen]
         used = outcome.combine(scores[keep], search.tested, single, alone.take(keep))

@@ -21,6 +21,7 @@ from kernelfit.kernels.forest import Forest
 Array = NDArray[Any]
 
 _TREES = 100
+_LEAF = 3.0  # the least weight of the rows in a leaf
 _METRIC_POINTS = 300  # that a metric is learned from, at most
 
 
@@ -120,7 +121,11 @@ def _grow(Z: Array, data: Data, best_splits: bool, seed: int) -> Forest:
 
     They grow on all rows, not on samples of them, so that a weight of 2 is a repeated row.
     """
-    options = {"n_estimators": _TREES, "random_state": seed}
+    options: dict[str, Any] = {
+        "n_estimators": _TREES,
+        "min_weight_fraction_leaf": min(0.5, _LEAF / data.weight.sum()),
+        "random_state": seed,
+    }
     grown: Any
     if data.labels is None:
         options["max_features"] = 0.5

@@ -144,7 +144,7 @@ class Search:
         """Take as many rows as leave time for half of the recipes."""
         size = min(MAX_ROWS, len(self._order))
         cost = sum(recipe.cost for recipe in recipes[: -(-len(recipes) // 2)]) / recipes[0].cost
-        affordable = self._clock.left / (2.0 * cost * raced.seconds * _GRID_SHARE)
+        affordable = max(self._clock.left, 0.0) / (2.0 * cost * raced.seconds * _GRID_SHARE)
         if affordable < (size / RACE_ROWS) ** 2.7:
             size = int(max(RACE_ROWS, RACE_ROWS * affordable ** (1 / 2.7)))
         if size > RACE_ROWS:

@@ -83,10 +83,14 @@ LINEAR = {"kernel": "linear"}
 MORE = {  # options under which a fit leaves more behind
     "KernelSVC": [LINEAR],
     "KernelSVR": [LINEAR],
+    "KernelRidgeClassifier": [LINEAR],
+    "KernelRidgeRegressor": [LINEAR],
     "DANKClassifier": [LINEAR, {"partition": 2}, {"out_of_sample": "knn"}],
     "DANKRegressor": [LINEAR, {"partition": 2}],
+    "KernelMetric": [{"method": "logdet"}],
     "KNPLClassifier": [LINEAR, {"out_of_sample": "knn"}],
     "KNPLRegressor": [LINEAR],
+    "MKLClassifier": [{"kernel_sharing": "separate"}],
 }
 
 

@@ -16,12 +16,18 @@ if TYPE_CHECKING:
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.metric import KernelMetric
+    from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
+    from kernelfit.estimators.nadaraya_watson import NadarayaWatson
+    from kernelfit.estimators.random_features import RandomFeatureAlignment
+    from kernelfit.estimators.ridge import KernelRidgeClassifier, KernelRidgeRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
     from kernelfit.selection.gpk_cv import GPKClassifierCV, GPKRegressorCV
     from kernelfit.selection.knpl_cv import KNPLClassifierCV, KNPLRegressorCV
+    from kernelfit.selection.mkl_cv import MKLClassifierCV, MKLRegressorCV
     from kernelfit.selection.path import path
+    from kernelfit.selection.ridge_cv import KernelRidgeClassifierCV, KernelRidgeRegressorCV
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
     from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
 
@@ -47,10 +53,20 @@ __all__ = [
     "KNPLRegressorCV",
     "KernelKMeans",
     "KernelMetric",
+    "KernelRidgeClassifier",
+    "KernelRidgeClassifierCV",
+    "KernelRidgeRegressor",
+    "KernelRidgeRegressorCV",
     "KernelSVC",
     "KernelSVCCV",
     "KernelSVR",
     "KernelSVRCV",
+    "MKLClassifier",
+    "MKLClassifierCV",
+    "MKLRegressor",
+    "MKLRegressorCV",
+    "NadarayaWatson",
+    "RandomFeatureAlignment",
     "TKLClassifier",
     "TKLClassifierCV",
     "TKLRegressor",
@@ -78,10 +94,20 @@ _HOME = {
     "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
     "KernelKMeans": "kernelfit.clustering.kernel_kmeans",
     "KernelMetric": "kernelfit.estimators.metric",
+    "KernelRidgeClassifier": "kernelfit.estimators.ridge",
+    "KernelRidgeClassifierCV": "kernelfit.selection.ridge_cv",
+    "KernelRidgeRegressor": "kernelfit.estimators.ridge",
+    "KernelRidgeRegressorCV": "kernelfit.selection.ridge_cv",
     "KernelSVC": "kernelfit.estimators.svm",
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",
     "KernelSVRCV": "kernelfit.selection.svm_cv",
+    "MKLClassifier": "kernelfit.estimators.mkl",
+    "MKLClassifierCV": "kernelfit.selection.mkl_cv",
+    "MKLRegressor": "kernelfit.estimators.mkl",
+    "MKLRegressorCV": "kernelfit.selection.mkl_cv",
+    "NadarayaWatson": "kernelfit.estimators.nadaraya_watson",
+    "RandomFeatureAlignment": "kernelfit.estimators.random_features",
     "TKLClassifier": "kernelfit.estimators.tkl",
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",
     "TKLRegressor": "kernelfit.estimators.tkl",

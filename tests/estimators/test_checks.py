@@ -10,6 +10,7 @@ import kernelfit
 # Whole default grids take long; those of the plain searches are short enough for all checks.
 WIDTHS = {"gammas": [0.1, 2.0], "Cs": [0.5, 4.0]}
 ETAS = {**WIDTHS, "etas": [float("inf"), 0.1]}
+BANK = ["linear", {"kernel": "rbf", "features": "each"}]
 MEMBERS = {"members": ["gaussian (standard)", "forest"], "cv": 3}
 OPTIONS = {
     "AutoKernelClassifier": MEMBERS,
@@ -19,6 +20,8 @@ OPTIONS = {
     "GPKClassifierCV": {"degrees": [1, 2], "Cs": [0.5, 4.0]},
     "GPKRegressorCV": {"degrees": [1, 2], "Cs": [0.5, 4.0], "epsilons": [0.1]},
     "KNPLClassifierCV": ETAS,
+    "MKLClassifierCV": {"Cs": [0.5, 4.0], "kernels": BANK},
+    "MKLRegressorCV": {"Cs": [0.5, 4.0], "kernels": BANK, "epsilons": [0.1]},
     "KNPLRegressorCV": {**ETAS, "epsilons": [0.1]},
 }
 ESTIMATORS = [name for name in kernelfit.__all__ if name[0].isupper()]
@@ -29,6 +32,8 @@ VARIANTS = [
     kernelfit.CDSKClustering(n_landmarks=20),
     kernelfit.KernelMetric("agop"),
     kernelfit.KernelMetric("agop", diagonal=False, kernel="exponential"),
+    kernelfit.KernelMetric("logdet"),
+    kernelfit.KernelMetric("nw"),
     kernelfit.KernelSVC(multi_class="ovr"),
     kernelfit.KernelSVC(kernel="linear", class_weight="balanced"),
     kernelfit.KernelSVC(kernel="laplacian", fit_intercept=False),
@@ -39,19 +44,29 @@ VARIANTS = [
     kernelfit.KernelSVR(kernel="exponential", gamma="auto"),
     kernelfit.KernelSVR(kernel="precomputed"),
     kernelfit.KernelSVR(warm_start=True, kernel="linear"),
+    kernelfit.KernelRidgeClassifier(kernel="precomputed", class_weight="balanced"),
+    kernelfit.KernelRidgeRegressor(kernel="linear", fit_intercept=False),
+    kernelfit.KernelRidgeRegressorCV([0.1, 2.0], [0.5, 4.0], cv=3, n_jobs=2),
     kernelfit.DANKClassifier(eta="0.1*auto", out_of_sample="knn"),
     kernelfit.DANKClassifier(tau=0.01, out_of_sample="smooth", multi_class="ovr"),
     kernelfit.DANKClassifier(tau=0.01, kernel="precomputed", n_jobs=2),
     kernelfit.DANKClassifier(warm_start=True),
     kernelfit.DANKRegressor(out_of_sample="nearest"),
     kernelfit.DANKRegressor(tau=0.01, warm_start=True),
+    kernelfit.KNPLRegressor(out_of_sample="hyper"),
     kernelfit.KNPLClassifier(warm_start=True, n_jobs=2),
+    kernelfit.MKLClassifier(kernels=BANK, combination="lp", kernel_sharing="separate", n_jobs=2),
+    kernelfit.MKLClassifier(kernels=BANK, combination="easy", warm_start=True),
+    kernelfit.MKLClassifier(kernels=BANK, combination="pwmk"),
+    kernelfit.MKLRegressor(kernels=BANK, combination="alignment"),
+    kernelfit.NadarayaWatson("local"),
     kernelfit.TKLClassifier(kernel_sharing="joint"),
     kernelfit.TKLClassifier(warm_start=True, n_jobs=2),
     kernelfit.TKLClassifier(kernel_sharing="joint", warm_start=True),
     kernelfit.TKLRegressor(basis="xz", warm_start=True),
     kernelfit.GPKClassifier(kernel_sharing="joint", class_weight="balanced"),
     kernelfit.KernelSVCCV([0.1, 2.0], [0.5, 4.0], n_jobs=2),
+    kernelfit.KernelSVCCV([0.1, 2.0], [0.5, 4.0], n_average=2),
     kernelfit.KernelSVRCV(Cs=[0.5, 4.0], kernel="linear", n_jobs=2),
     kernelfit.TKLClassifierCV([0.5], [0.5, 4.0], kernel_sharing="joint", n_jobs=2),
 ]

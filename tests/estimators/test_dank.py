@@ -87,7 +87,7 @@ def test_neutral_is_the_kernel_with_its_own_intercept():
     assert loss(model.intercept_[0]) <= best + 1e-9
 
 
-@pytest.mark.parametrize("rule", ["neutral", "knn", "nearest", "smooth"])
+@pytest.mark.parametrize("rule", ["neutral", "knn", "nearest", "smooth", "hyper"])
 @pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS)
 def test_learned_kernel_predicts(estimator, rule):
     """The kernel itself, with the support vectors as points like others, gives the predictions."""
@@ -140,7 +140,7 @@ def test_several_learned_kernels():
     assert np.allclose(model.kernel_(data), rbf_kernel(data, gamma=model.gamma_), atol=1e-12)
 
 
-@pytest.mark.parametrize("rule", ["neutral", "knn", "nearest", "smooth"])
+@pytest.mark.parametrize("rule", ["neutral", "knn", "nearest", "smooth", "hyper"])
 def test_rows_are_predicted_independently(rule):
     model = DANKClassifier(out_of_sample=rule, tau=0.01).fit(X, y)
     one_by_one = np.concatenate([model.decision_function(row[None]) for row in X_new])
@@ -470,3 +470,11 @@ def test_bad_parameters_of_precomputed_kernels():
         DANKClassifier(kernel="precomputed", out_of_sample="nearest").fit(K, y)
     with pytest.raises(ValueError, match="expected data to partition, got a precomputed"):
         DANKClassifier(kernel="precomputed", partition=2).fit(K, y)
+
+
+@pytest.mark.parametrize("machine", [DANKClassifier, KNPLClassifier])
+@pytest.mark.parametrize("C", [1e-71, 1e71])
+def test_costs_whose_fourth_powers_are_no_numbers(machine, C):
+    X, y = np.arange(8.0)[:, None], np.arange(8) % 2
+    with pytest.raises(ValueError, match=r"expected .*products of C and the"):
+        machine(C).fit(X, y)

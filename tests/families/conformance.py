@@ -19,13 +19,14 @@ from kernelfit.solvers.saddle.alternation import ADMM, ALTERNATING, DAMPED
 from kernelfit.solvers.saddle.frank_wolfe import FRANK_WOLFE
 from kernelfit.solvers.saddle.fully_corrective import FULLY_CORRECTIVE
 from kernelfit.solvers.saddle.gradient import GRADIENT_SOLVERS
+from kernelfit.solvers.saddle.kernel_weights import KERNEL_WEIGHTS
 from kernelfit.solvers.saddle.newton import NEWTON
 from kernelfit.solvers.saddle.primal_dual import APD, HYBRID
 from kernelfit.solvers.saddle.problem import SaddleProblem, solve_saddle
 from kernelfit.tasks.losses import hinge, tube
 from kernelfit.tasks.task import Task
 
-FAST = (FULLY_CORRECTIVE, HYBRID, NEWTON, DAMPED)
+FAST = (FULLY_CORRECTIVE, HYBRID, KERNEL_WEIGHTS, NEWTON, DAMPED)
 SLOW = (FRANK_WOLFE, APD, *GRADIENT_SOLVERS.values())  # sublinear
 PLAIN = (ALTERNATING, ADMM)  # certified, though they need not converge
 SOLVERS = {solver.name: solver for solver in (*FAST, *SLOW, *PLAIN)}

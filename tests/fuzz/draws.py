@@ -15,7 +15,13 @@ from scipy import sparse
 
 import kernelfit
 
-ESTIMATORS = [name for name in kernelfit.__all__ if hasattr(getattr(kernelfit, name), "predict")]
+# Not drawn: what has no certificate, and ensembles, which fit many machines.
+ESTIMATORS = [
+    name
+    for name in kernelfit.__all__
+    if hasattr(getattr(kernelfit, name), "predict")
+    and not name.startswith(("AutoKernel", "NadarayaWatson"))
+]
 # Parameters that do not change what is fitted, or are drawn elsewhere: n_jobs by a check.
 LEFT_ALONE = {"verbose", "n_jobs", "feature_map"}
 
@@ -134,6 +140,7 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "cache_size": options(1e-6, 1e-3, 1e-2),
     "class_weight": _class_weight,
     "coef0": either(number(lambda rng: float(rng.normal())), number(extreme), 0.8),
+    "combination": options("average", "simple", "lp", "align", "alignment", "easy", "pwmk"),
     "combine": options("global", "concatenate", "nearest"),
     "cv": options(2, 3, 5),
     "decision_function_shape": options("ovr", "ovo"),
@@ -148,7 +155,10 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "gamma": _gamma,
     "gammas": several(lambda rng: "scale" if rng.random() < 0.2 else positive(rng)),
     "kernel": options(*KERNELS, p=[0.1, 0.2, 0.25, 0.15, 0.2, 0.05, 0.05]),
+    "kernels": options(["linear", "rbf"], [{"kernel": "rbf", "features": "each"}], [min_kernel]),
     "kernel_sharing": options("separate", "joint"),
+    "lam": options(0.01, 0.1, 1.0),
+    "loss": options("hinge", "squared_hinge", "tube", "squared"),
     "max_iter": options(0, 1, 2, 20, 200, p=[0.05, 0.15, 0.2, 0.3, 0.3]),
     "mode": options("balanced", "relaxed", "literal"),
     "mu": options(0.5, "entropy", 1e-9, 0.1, 0.9, 1.0 - 1e-9),
@@ -160,7 +170,9 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "n_neighbors": _count(1, 1),
     "n_nonzero": either(_count(1, 1), options(None), 0.8),
     "out_of_sample": options("neutral", "knn", "nearest", "reciprocal", "smooth"),
+    "p": options(1.0, 1.5, 2.0, 10.0),
     "partition": _count(1, 1),
+    "ps": several(lambda rng: float(rng.uniform(1.0, 4.0))),
     "random_state": number(lambda rng: int(rng.integers(1000))),
     "rho": number(non_negative),
     "scoring": _scoring,
@@ -174,7 +186,7 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
 }
 # Drawn in every case: for the same bits, and grids of a search that are small.
 ALWAYS = {"random_state", "n_clusters", "n_init"}
-ALWAYS |= {"Cs", "degrees", "deltas", "epsilons", "etas", "gammas"}
+ALWAYS |= {"Cs", "degrees", "deltas", "epsilons", "etas", "gammas", "kernels", "ps"}
 # Estimators whose "solver" means the positive matrices', with the functions in mind of `degree`.
 MATRIX_SOLVERS = ("frank_wolfe", "fully_corrective", "apd", "hybrid")
 
@@ -240,6 +252,10 @@ def _reconcile(params, known, data):
         del params["solver"]
     if matrices and data.X.shape[1] > 10:  # the functions grow with features ** degree
         params |= {key: value for key, value in (("degree", 1), ("degrees", [1])) if key in known}
+    if "easy" in params.get("combination", "") and "lam" not in known:
+        del params["combination"]
+    if "loss" in params and ("hinge" in params["loss"]) != ("class_weight" in known):
+        del params["loss"]
     if params.get("max_iter") == 0 and "mu" not in known:
         params["max_iter"] = 5
     if "gammas" in params and params.get("kernel", "rbf") not in ("rbf", "poly", "laplacian"):

@@ -50,7 +50,7 @@ def _compare_with_zero(machine, data):
     objective = np.atleast_1d(machine.objective_)
     bounds = np.array(
         [
-            zero_value(p, cost, getattr(machine, "epsilon", None), machine.fit_intercept)
+            zero_value(p, cost, _loss(machine), machine.fit_intercept)
             for _, p, cost, _ in problems(machine, data.y, _weights(data))
         ]
     )
@@ -62,15 +62,24 @@ def _compare_with_zero(machine, data):
             yield f"objective {value:.3g} above {bound:.3g}, the primal value of f = 0"
 
 
-def zero_value(p, cost, epsilon, fit_intercept):
+def _loss(machine):
+    """Return the name of the loss, or the width of the tube."""
+    loss = getattr(machine, "loss", "hinge")
+    return machine.epsilon if loss == "tube" else loss
+
+
+def zero_value(p, cost, loss, fit_intercept):
     """Return the primal value of f = 0 with the best intercept."""
     with np.errstate(all="ignore"):
-        if epsilon is None:
+        if loss == "hinge":
             above, below = cost[p > 0].sum(), cost[p < 0].sum()
             return 2.0 * min(above, below) if fit_intercept else above + below
-        ends = np.concatenate([p - epsilon, p + epsilon]) if fit_intercept else [0.0]
+        if loss in ("squared", "squared_hinge"):  # labels are on two levels: both are the same
+            b = cost @ p / cost.sum() if fit_intercept else 0.0
+            return cost @ (p - b) ** 2
+        ends = np.concatenate([p - loss, p + loss]) if fit_intercept else [0.0]
         rounding = 8.0 * _UNIT * np.abs(p).max() * cost.sum()  # of the ends
-        return min(cost @ np.maximum(np.abs(p - b) - epsilon, 0.0) for b in ends) + rounding
+        return min(cost @ np.maximum(np.abs(p - b) - loss, 0.0) for b in ends) + rounding
 
 
 def _weights(data):

@@ -112,3 +112,16 @@ def test_bad_input_is_named():
     model = kernelfit.KernelSVC().fit(X, y)
     with pytest.raises(ValueError, match="expected the training data of shape"):
         audit(model, X[:10], y[:10])
+
+
+def test_logdet_metric_is_audited():
+    X, y = load_iris(return_X_y=True)
+    X = np.column_stack([X, np.ones(150)])
+    metric = kernelfit.KernelMetric("logdet", random_state=0).fit(X, y)
+    found = audit(metric, X, y)
+    assert found.confirmed
+    assert found.upper == pytest.approx(metric.objective_)
+    metric.multipliers_ = metric.multipliers_ * 0.9
+    assert not audit(metric, X, y).confirmed
+    with pytest.raises(ValueError, match="has a certificate"):
+        audit(kernelfit.KernelMetric().fit(X, y), X, y)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelfit.linalg.symmetric import DenseMatrix, LowRankMatrix
+from kernelfit.linalg.symmetric import DenseMatrix, LowRankMatrix, spectral_factor
 
 
 def with_spectrum(values, seed=0):
@@ -58,3 +58,12 @@ def test_low_rank_matrices_equal_their_entries():
     assert_allclose(mixed.entries, 0.5 * (B[:, :1] @ C.T + C @ B[:, :1].T))
     zero = LowRankMatrix(np.zeros((50, 1)), np.zeros((50, 1)))
     assert zero.leading(1)[0][0] == 0.0
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-310, 1e300])
+def test_the_factor_of_a_spectrum_of_any_size(size):
+    rng = np.random.default_rng(0)
+    vectors = np.linalg.qr(rng.standard_normal((5, 3)))[0]
+    U = spectral_factor(size * np.array([-0.5, 0.25, 1.0]), vectors)
+    P = (vectors[:, 1:] * np.array([0.25, 1.0])) @ vectors[:, 1:].T
+    assert_allclose(U @ U.T, 5.0 / 1.25 * P, atol=1e-12)

@@ -103,7 +103,23 @@ def test_few_points():
     assert ridge_solve(np.eye(1), np.array([[3.0]]), 0.1).intercept == 3.0
 
 
-def test_negative_eigenvalues_show():
-    K = np.diag([1.0, 1.0, 1.0, -1.0])
-    assert ridge_path(K, np.arange(4.0)[:, None]).values[0] < -0.1
-    assert ridge_path(np.ones((4, 4)), np.arange(4.0)[:, None]).values[0] == 0.0
+def test_indefinite_matrices_have_a_solution():
+    rng = np.random.default_rng(0)
+    K = rng.normal(size=(8, 8))
+    K, Y, weight = K + K.T, rng.normal(size=(8, 2)), np.ones(8)
+    coef, intercept = reference.solve(K, Y, 0.1, weight)
+    for found in (ridge_path(K, Y).solve(0.1), ridge_solve(K, Y, 0.1)):
+        np.testing.assert_allclose(found.coef, coef, rtol=1e-9)
+        np.testing.assert_allclose(found.intercept, intercept, rtol=1e-9)
+    expected = reference.leave_one_out(K, Y, 0.1, weight)
+    np.testing.assert_allclose(ridge_path(K, Y).leave_one_out(0.1), expected, rtol=1e-8)
+
+
+def test_ridges_below_rounding():
+    """The matrix has rank one; its other eigenvalues are rounding errors of either sign."""
+    x = np.linspace(-1.0, 1.0, 20)
+    path = ridge_path(np.outer(x, x), 3.0 * x[:, None] + 1.0)
+    for ridge in (1e-20, 1e-300):
+        found = path.solve(ridge)
+        np.testing.assert_allclose(np.outer(x, x) @ found.coef, 3.0 * x[:, None], atol=1e-6)
+        assert np.isfinite(path.leave_one_out(ridge)).all()

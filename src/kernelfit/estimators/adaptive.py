@@ -15,7 +15,7 @@ from kernelfit.learners.adaptive import AdaptiveLearner, Division, Extension
 from kernelfit.learners.hadamard import Penalty
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
-_RULES = ("neutral", "knn", "nearest", "reciprocal", "smooth")
+_RULES = ("neutral", "knn", "nearest", "reciprocal", "smooth", "hyper")
 
 
 class AdaptiveMachine(StandardKernelMachine):
@@ -32,7 +32,8 @@ class AdaptiveMachine(StandardKernelMachine):
     tau = 0.0
     partition: int | None = None
     combine = "global"
-    _etas = ()  # multiples that a search tries along its paths
+    _cost_range = (1e-70, 1e70)  # fourth powers neither overflow nor vanish
+    _path_etas = ()  # multiples that a search tries along its paths
 
     def _learner(self, X, targets, weight, unit_cost, matrix):
         eta, relative = parse_eta(self.eta)
@@ -49,11 +50,11 @@ class AdaptiveMachine(StandardKernelMachine):
             assume_psd=psd,
             tol=self.tol,
             max_iter=self.max_iter,
-            repeats=repeated_rows(X, targets) if relative or self._etas else None,
+            repeats=repeated_rows(X, targets) if relative or self._path_etas else None,
             division=None if self.partition is None else self._divide(X, weight),
             solver=self.solver,
             polish=self._polish,
-            etas=self._etas,
+            etas=self._path_etas,
         )
 
     def _check_rule(self):

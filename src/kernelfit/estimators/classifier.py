@@ -9,7 +9,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from kernelfit.learners.plan import Plan
-from kernelfit.tasks.losses import hinge
+from kernelfit.tasks.losses import hinge, squared, squared_hinge
 from kernelfit.tasks.multiclass import (
     count_problems,
     decompose,
@@ -17,6 +17,8 @@ from kernelfit.tasks.multiclass import (
     one_vs_one_votes,
 )
 from kernelfit.utils.sklearn_private import StrOptions
+
+_TASKS = {"hinge": hinge, "squared_hinge": squared_hinge, "squared": squared}
 
 
 class ClassifierMachine(ClassifierMixin):
@@ -26,6 +28,7 @@ class ClassifierMachine(ClassifierMixin):
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": [Integral, None],
     }
+    loss = "hinge"  # where the machine has no such parameter
     multi_class = "ovr"  # one against the rest, where the machine has no such parameter
     decision_function_shape = "ovr"
     break_ties = False
@@ -86,7 +89,7 @@ class ClassifierMachine(ClassifierMixin):
         )
 
     def _make_task(self, p, cost):
-        return hinge(p, cost, fit_intercept=self.fit_intercept)
+        return _TASKS[self.loss](p, cost, fit_intercept=self.fit_intercept)
 
     @property
     def _by_votes(self):

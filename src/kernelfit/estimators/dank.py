@@ -58,14 +58,16 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
     tau : float, default=0.0
         Weight of the nuclear norm relative to eta. The paper takes 0.01, which is much slower on
         large data and predicts alike.
-    out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
+    out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth", "hyper"}, \
+            default="neutral"
         The factor between a new point and the training points. "neutral" is that without
         adaptation, ``1 - tau / (2 n)`` or 0 if that is negative, where n is the sum of the weights,
         with the intercept fitted to that; the other rules average rows of the factor: those of the
         `n_neighbors` nearest training points, of the nearest one, of the reciprocal nearest
-        neighbour, or of all in proportion to the kernel. "reciprocal" is the DANK paper's; with it,
-        the prediction of one point depends on the others, and sample weights do not count. "smooth"
-        needs the rbf or laplacian kernel.
+        neighbour, of all in proportion to the kernel, or by ridge regression in a hyper-reproducing
+        kernel space, in time cubic in the training points. "reciprocal" is the DANK paper's; with
+        it, the prediction of one point depends on the others, and sample weights do not count.
+        "smooth" needs the rbf or laplacian kernel.
     n_neighbors : int, default=5
         For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
     kernel : str or callable, default="rbf"
@@ -296,14 +298,16 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
     tau : float, default=0.0
         Weight of the nuclear norm relative to eta. The paper takes 0.01, which is much slower on
         large data and predicts alike.
-    out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth"}, default="neutral"
+    out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth", "hyper"}, \
+            default="neutral"
         The factor between a new point and the training points. "neutral" is that without
         adaptation, ``1 - tau / (2 n)`` or 0 if that is negative, where n is the sum of the weights,
         with the intercept fitted to that; the other rules average rows of the factor: those of the
         `n_neighbors` nearest training points, of the nearest one, of the reciprocal nearest
-        neighbour, or of all in proportion to the kernel. "reciprocal" is the DANK paper's; with it,
-        the prediction of one point depends on the others, and sample weights do not count. "smooth"
-        needs the rbf or laplacian kernel.
+        neighbour, of all in proportion to the kernel, or by ridge regression in a hyper-reproducing
+        kernel space, in time cubic in the training points. "reciprocal" is the DANK paper's; with
+        it, the prediction of one point depends on the others, and sample weights do not count.
+        "smooth" needs the rbf or laplacian kernel.
     n_neighbors : int, default=5
         For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
     kernel : str or callable, default="rbf"

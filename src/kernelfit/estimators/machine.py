@@ -37,6 +37,7 @@ class KernelMachine(BaseEstimator):
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
+    _cost_range = (0.0, _MAX_NUMBER)  # products of two are finite
     n_jobs = None  # where the machine has no such parameter
     _polish = True  # whether to go on towards the exact solution once the tolerance is met
     _shares_cache = False  # whether problems on all rows read one cache of kernel rows
@@ -93,7 +94,7 @@ class KernelMachine(BaseEstimator):
         """Return some of the training rows."""
         return X if np.array_equal(rows, np.arange(X.shape[0])) else X[rows]
 
-    def _plan(self, X, y, weight, matrix=None):
+    def _plan(self, X, y, weight, matrix=None, Cs=None):
         """Return what there is to learn, and on which rows: all that does not depend on C.
 
         Parameters
@@ -103,6 +104,8 @@ class KernelMachine(BaseEstimator):
         matrix : callable, default=None
             From the kernel to its matrix on the rows of positive weight, or to None: where it is
             known already.
+        Cs : sequence of float, default=None
+            The costs that the plan is for; the machine's own when None.
 
         Returns
         -------
@@ -110,24 +113,36 @@ class KernelMachine(BaseEstimator):
         rows : ndarray of int
         """
         whole = X
-        X, targets, weight, unit_cost, rows = self._prepare(X, y, weight)
+        X, targets, weight, unit_cost, rows = self._prepare(X, y, weight, Cs)
         self._check_matrix(whole)  # after the complaints of targets and weights
         learner = self._learner(X, targets, weight, unit_cost, matrix)
         return self._make_plan(learner, targets, unit_cost), rows
 
-    def _prepare(self, X, y, weight):
-        """Return the data to train on: X, targets, weights, costs for C = 1, and the rows."""
+    def _prepare(self, X, y, weight, Cs=None):
+        """Return the data to train on: X, targets, weights, costs for C = 1, and the rows.
+
+        All of Cs will be tried on them; the machine's own C when None.
+        """
         targets, factor = self._encode(y, weight)
         rows, weight = self._training_rows(X, targets, weight)
         with np.errstate(over="ignore", invalid="ignore"):
             unit_cost = weight * factor[rows]
-            largest = max(weight.max(), self.C * unit_cost.max())
-        if not largest <= _MAX_NUMBER:
-            raise ValueError(
-                f"expected sample weights, and products of C and the weights, up to "
-                f"{_MAX_NUMBER:g}, got {largest:.3g}"
-            )
+            costs = np.multiply([self.C] if Cs is None else Cs, unit_cost.max())
+        self._check_costs(min(costs), max(weight.max(), max(costs)))
         return self._take_rows(X, rows), targets[rows], weight, unit_cost, rows
+
+    def _check_costs(self, smallest, largest):
+        """Complain of costs whose powers are not finite, or vanish."""
+        least, most = self._cost_range
+        if not largest <= most:
+            raise ValueError(
+                f"expected sample weights, and products of C and the weights, up to {most:g}, "
+                f"got {largest:.3g}"
+            )
+        if not smallest >= least:
+            raise ValueError(
+                f"expected products of C and the largest weight from {least:g}, got {smallest:.3g}"
+            )
 
     def _fit(self, X, y, weight, previous, matrix=None):
         """Learn and set the fitted attributes."""

@@ -1,22 +1,29 @@
 """A transformer of the inputs to a metric that suits kernels of the distance."""
 
+import warnings
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelfit.estimators.columns import target_columns
 from kernelfit.families.metric.agop import learn_gradient_metric
+from kernelfit.families.metric.logdet import draw_constraints, learn_logdet
+from kernelfit.families.metric.nadaraya_watson import learn_mean_metric
 from kernelfit.families.metric.points import draw_points
+from kernelfit.families.metric.result import symmetric_factor
 from kernelfit.families.metric.widths import learn_widths
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import threads_for
-from kernelfit.utils.validation import check_targets, check_weights
+from kernelfit.utils.validation import check_weights
+
+_MAX_PAIRS = 2000  # drawn unless another number is asked for
 
 
 class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -28,17 +35,24 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     .. math:: k(x, z) = \exp\Big(-\sum_j w_j (x_j - z_j)^2\Big)
 
     minimise its exact leave-one-out error. With ``method="agop"`` the map is learned from average
-    gradient outer products of such regressions [1]_, with widths or with a rotation as well. Class
-    labels are turned into one column of targets a class. The unit of a feature has no influence.
+    gradient outer products of such regressions [1]_, with widths or with a rotation as well, and
+    with ``method="nw"`` from the gradients of normal data, for Nadaraya-Watson regression [2]_: the
+    mean of the metrics that `NadarayaWatson` has at every point. Class labels are turned into one
+    column of targets a class. The unit of a feature has no influence. After the transformation the
+    kernel learned with is that of ``gamma=1``; any other kernel of the distance may follow. These
+    problems are not convex, so there is no certificate.
 
-    After the transformation the kernel learned with is that of ``gamma=1``; any other kernel of the
-    distance may follow. The problem is not convex, so there is no certificate.
+    ``method="logdet"`` learns from class labels the positive definite matrix nearest to the
+    identity, in the LogDet divergence, that brings pairs of one class together and others apart
+    [3]_ [4]_, a convex problem with a certificate. It begins with the data as given, whose features
+    should be on one scale. After `sklearn.decomposition.KernelPCA` it learns a kernel, as in [4]_.
 
     Parameters
     ----------
-    method : {"loo", "agop"}, default="loo"
+    method : {"loo", "agop", "nw", "logdet"}, default="loo"
     kernel : {"rbf", "exponential"}, default="rbf"
-        The kernel to learn with: :math:`\exp(-r^2)` or :math:`\exp(-r)` of the distance r.
+        The kernel to learn with in "loo" and "agop": :math:`\exp(-r^2)` or :math:`\exp(-r)` of the
+        distance r.
     diagonal : bool, default=True
         Whether "agop" learns widths only; otherwise a full matrix.
     task : {"auto", "classification", "regression"}, default="auto"
@@ -50,13 +64,19 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     prior : float, default=0.3
         How far from the common start the logarithms of most widths may well go in "loo": the scale
         of their Cauchy prior, which lets a few go anywhere.
+    slack : float, default=1.0
+        Weight of moving the bounds of pairs in "logdet": the larger, the more pairs keep theirs.
+    n_constraints : int, default=None
+        Number of pairs in "logdet", to whose third power time grows; when None, 20 times the square
+        of the number of classes, but at most 2,000.
     tol : float, default=1e-4
-        The steps of "loo" end when one lowers the logarithm of the error by less.
+        The steps of "loo" end when one lowers the logarithm of the error by less, those of "logdet"
+        when the duality gap is below this fraction of the objective.
     max_iter : int, default=None
-        The most steps of "loo", 50 when None, or rounds of "agop", 5 when None. A limit reached is
-        no failure.
+        The most steps of "loo", 50 when None, rounds of "agop", 5 when None, or Newton steps
+        of "logdet", 100 when None. For the first two a limit reached is no failure.
     random_state : int, RandomState instance or None, default=None
-        For the choice of points.
+        For the choice of points and pairs.
     verbose : int, default=0
         Whether to report the error.
 
@@ -67,14 +87,27 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     feature_importances_ : ndarray of shape (n_features,)
         Share of the squared distances between training points that is due to each feature.
     error_ : float
-        Leave-one-out error of the ridge regression, as a fraction of the variance of the targets.
+        Leave-one-out error of the regression, as a fraction of the variance of the targets. Not for
+        "logdet".
     ridge_ : float
-        Ridge of that regression.
+        Ridge of the regression of "loo" and "agop".
+    objective_ : float
+        What "logdet" minimised.
+    dual_gap_ : float
+        Largest possible distance of the objective from its optimum, for "logdet".
+    pairs_ : ndarray of shape (n_pairs, 2)
+        Rows of the training data whose distances "logdet" bounds, from above where their labels
+        are equal, otherwise from below.
+    bounds_ : ndarray of shape (n_pairs,)
+        Bounds on their squared distances.
+    multipliers_ : ndarray of shape (n_pairs,)
+        Multipliers of the bounds, which prove the gap; see `kernelfit.inspection.audit`.
     n_iter_ : int
-        Steps, or rounds.
+        Steps or rounds.
     history_ : ndarray
-        What was minimised, at the start and after every step: the logarithm of the error and the
-        prior; after every round of "agop" the error.
+        What was minimised, at the start and after every step: in "loo" the logarithm of the error
+        and the prior, in "agop" the error, in "nw" the error for every share of the identity tried,
+        in "logdet" the objective.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -83,11 +116,18 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     See Also
     --------
     KernelSVC : A kernel machine that may follow in a pipeline.
+    NadarayaWatson : Regression with a metric at every point.
 
     References
     ----------
     .. [1] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin. Mechanism for feature learning in
        neural networks and backpropagation-free machine learning models. Science 383, 2024.
+    .. [2] Y.-K. Noh, M. Sugiyama, K.-E. Kim, F. C. Park, D. D. Lee. Generative local metric
+       learning for kernel regression. Advances in Neural Information Processing Systems 30, 2017.
+    .. [3] J. V. Davis, B. Kulis, P. Jain, S. Sra, I. S. Dhillon. Information-theoretic metric
+       learning. ICML 2007.
+    .. [4] P. Jain, B. Kulis, J. V. Davis, I. S. Dhillon. Metric and kernel learning using a linear
+       transformation. Journal of Machine Learning Research 13, 2012.
 
     Examples
     --------
@@ -100,12 +140,14 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "method": [StrOptions({"loo", "agop"})],
+        "method": [StrOptions({"loo", "agop", "nw", "logdet"})],
         "kernel": [StrOptions({"rbf", "exponential"})],
         "diagonal": ["boolean"],
         "task": [StrOptions({"auto", "classification", "regression"})],
         "max_samples": [Interval(Integral, 2, None, closed="left")],
         "prior": [Interval(Real, 0, None, closed="neither")],
+        "slack": [Interval(Real, 0, None, closed="neither")],
+        "n_constraints": [None, Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [None, Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -121,6 +163,8 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         task="auto",
         max_samples=600,
         prior=0.3,
+        slack=1.0,
+        n_constraints=None,
         tol=1e-4,
         max_iter=None,
         random_state=None,
@@ -132,6 +176,8 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.task = task
         self.max_samples = max_samples
         self.prior = prior
+        self.slack = slack
+        self.n_constraints = n_constraints
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -166,56 +212,74 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X, y = validate_data(fitted, X, y, dtype=np.float64, multi_output=True)
         weight = check_weights(sample_weight, len(X))
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        points = draw_points(X, fitted._columns(y), weight, self.max_samples, seed)
+        columns, labelled = target_columns(y, self.task)
+        if self.method == "logdet" and not (labelled and y.ndim == 1):
+            raise ValueError("expected one column of class labels for method='logdet'")
+        points = draw_points(X, columns, weight, self.max_samples, seed)
         with threads_for(len(points.X)):
-            fitted._learn(points)
+            fitted._learn(points, seed)
         if self.verbose:
-            show_progress().info(
-                "%s: %d steps, error %.4g of the variance",
-                type(self).__name__, fitted.n_iter_, fitted.error_,
-            )  # fmt: skip
+            show_progress().info("%s: %s", type(self).__name__, fitted._summary)
+        fitted._warn_if_unproven()
         self.__dict__ = fitted.__dict__
         return self
 
-    def _columns(self, y):
-        """Return the columns of numbers to predict."""
-        task = self.task
-        if task == "auto":
-            kind = type_of_target(y, input_name="y")
-            if kind == "unknown":
-                raise ValueError("Unknown label type: expected labels or numbers as targets")
-            task = "regression" if kind.startswith("continuous") else "classification"
-        columns = y.reshape(len(y), -1).T
-        if task == "regression":
-            return np.column_stack([check_targets(column) for column in columns])
-        blocks = []
-        for column in columns:
-            labels = np.unique(column)
-            # Two classes need one column.
-            labels = labels[-1:] if len(labels) <= 2 else labels
-            blocks.append(column[:, None] == labels)
-        return np.hstack(blocks).astype(np.float64)
-
-    def _learn(self, points):
+    def _learn(self, points, seed):
         """Learn from the points and set the fitted attributes."""
+        if self.method == "logdet":
+            self._learn_logdet(points, seed)
+            return
         options = {} if self.max_iter is None else {"max_iter": self.max_iter}
         if self.method == "loo":
             found = learn_widths(
                 points, kernel=self.kernel, tau=self.prior, tol=self.tol, **options
             )
-        else:
+        elif self.method == "agop":
             found = learn_gradient_metric(
                 points, kernel=self.kernel, diagonal=self.diagonal, **options
             )
-        factor = found.factor
+        else:
+            found = learn_mean_metric(points)
+        self._store(found.factor, points, found.history)
+        self.error_ = found.error
+        if found.ridge is not None:
+            self.ridge_ = found.ridge
+        self._summary = f"{self.n_iter_} steps, error {found.error:.4g} of the variance"
+
+    def _learn_logdet(self, points, seed):
+        Y = points.Y
+        labels = Y[:, 0] > 0.0 if Y.shape[1] == 1 else Y.argmax(axis=1)
+        n_classes = max(2, Y.shape[1])
+        n_pairs = self.n_constraints or min(20 * n_classes**2, _MAX_PAIRS)
+        constraints, pairs = draw_constraints(points.X * points.spread, labels, n_pairs, seed)
+        options = {} if self.max_iter is None else {"max_iter": self.max_iter}
+        found = learn_logdet(constraints, slack=self.slack, tol=self.tol, **options)
+        self._store(symmetric_factor(found.A) * points.spread, points, found.history)
+        self.objective_, self.dual_gap_ = found.objective, found.gap
+        self.pairs_, self.bounds_ = points.rows[pairs], constraints.bound
+        self.multipliers_ = found.multipliers
+        self._converged = found.converged
+        self._summary = f"objective {found.objective:.6g}, gap {found.gap:.2g}"
+
+    def _store(self, factor, points, history):
+        """Set what all methods have, from a map of standardised features."""
         # A vector stands for a diagonal matrix, which would be large for many features.
         self._factor = points.in_units_of_the_data(factor)
         importance = np.sum(np.atleast_2d(factor) ** 2, axis=0)
         self.feature_importances_ = importance / max(importance.sum(), np.finfo(np.float64).tiny)
-        self.error_ = found.error
-        self.ridge_ = found.ridge
-        self.history_ = np.array(found.history)
-        self.n_iter_ = len(found.history) - 1
+        self.history_ = np.array(history)
+        self.n_iter_ = len(history) - 1
+        self._converged = True
+
+    def _warn_if_unproven(self):
+        if not self._converged:
+            warnings.warn(
+                f"{type(self).__name__} stopped at a relative duality gap of "
+                f"{self.dual_gap_ / max(self.objective_, 1e-300):.1e} instead of tol={self.tol:g}: "
+                "raise max_iter or tol, or lower slack",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     @property
     def components_(self):

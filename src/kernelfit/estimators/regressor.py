@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from kernelfit.learners.plan import Plan
-from kernelfit.tasks.losses import tube
+from kernelfit.tasks.losses import squared, tube
 from kernelfit.tasks.multiclass import Problem
 from kernelfit.utils.sklearn_private import Interval
 from kernelfit.utils.validation import check_targets
@@ -21,6 +21,8 @@ class RegressorMachine(RegressorMixin):
     _parameter_constraints: ClassVar[dict] = {
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
+
+    loss = "tube"  # where the machine has no such parameter
 
     def _check_targets(self, y):
         return check_targets(y)
@@ -46,7 +48,13 @@ class RegressorMachine(RegressorMixin):
         )
 
     def _make_task(self, p, cost):
+        if self.loss == "squared":
+            return squared(p, cost, fit_intercept=self.fit_intercept)
         return tube(p, cost, self.epsilon, fit_intercept=self.fit_intercept)
+
+    def _shape(self, values):
+        """Turn the problems' values, along the last axis, into those of `predict`."""
+        return values[..., 0]
 
     def predict(self, X):
         """Predict the targets of points.
@@ -61,4 +69,4 @@ class RegressorMachine(RegressorMixin):
         -------
         ndarray of shape (n_samples,)
         """
-        return self._decision_values(X)[:, 0]
+        return self._shape(self._decision_values(X))

@@ -40,8 +40,11 @@ class StandardKernelMachine(KernelMachine):
         "coef0": [Interval(Real, None, None, closed="neither")],
     }
 
+    _many_targets = False  # whether y may have several columns
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._many_targets
         tags.input_tags.pairwise = self._precomputed
         tags.input_tags.sparse = self._takes_sparse
         return tags
@@ -67,6 +70,7 @@ class StandardKernelMachine(KernelMachine):
             accept_sparse="csr",
             dtype=(np.float64, np.float32) if self._precomputed else np.float64,
             ensure_all_finite=not square,
+            multi_output=self._many_targets,
         )
         y = self._check_targets(y)
         if self._precomputed:

@@ -7,7 +7,8 @@ For every learned kernel, with the losses and duals written out in plain float64
 
 where E is the largest value of ``1/2 w'K w - R`` over the whole family of kernels: for a fixed
 kernel its own, for DANK and KNPL by one dense eigendecomposition, for TKL and GPK by the largest
-eigenvalue of D. Nothing that the solvers computed on the way is used.
+eigenvalue of D, for multiple kernels by a norm of all ``w'K_m w``. Nothing that the solvers
+computed on the way is used.
 """
 
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 from kernelfit.estimators.adaptive import AdaptiveMachine
 from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
 from kernelfit.estimators.machine import KernelMachine
+from kernelfit.estimators.metric import KernelMetric
+from kernelfit.estimators.multiple import MultipleKernelMachine
 from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
 from kernelfit.estimators.standard import StandardKernelMachine
 from kernelfit.kernels.standard import kernel_from_name
@@ -32,6 +35,7 @@ from kernelfit.utils.validation import check_weights
 Array = NDArray[np.float64]
 
 _ROUNDOFF = float(np.finfo(np.float64).eps)
+_BISECTIONS = 200
 
 
 @dataclass(frozen=True)
@@ -76,44 +80,69 @@ class _Problem:
 
     p: Array
     cost: Array
+    loss: str
     epsilon: float
-    classify: bool
     has_intercept: bool
     beta: Array
     witness: Array
 
-    def kappa(self, beta: Array) -> float:
-        return float(self.p @ beta - self.epsilon * np.abs(beta).sum())
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the loss is squared, and the dual has a ridge."""
+        return self.loss.startswith("squared")
 
-    def loss(self, decision: Array) -> Array:
-        if self.classify:
-            return np.maximum(0.0, 1.0 - self.p * decision)
-        return np.maximum(0.0, np.abs(self.p - decision) - self.epsilon)
+    def kappa(self, beta: Array) -> float:
+        value = float(self.p @ beta - self.epsilon * np.abs(beta).sum())
+        return value - 0.25 * float(beta**2 @ (1.0 / self.cost)) if self.is_smooth else value
+
+    def losses(self, decision: Array) -> float:
+        """Return the sum of the costs at some decision values."""
+        if "hinge" in self.loss:
+            error = np.maximum(0.0, 1.0 - self.p * decision)
+        else:
+            error = np.maximum(0.0, np.abs(self.p - decision) - self.epsilon)
+        return float(self.cost @ (error**2 if self.is_smooth else error))
+
+    def slope(self, decision: Array) -> float:
+        """Return the derivative of a smooth sum of costs in the intercept."""
+        error = decision - self.p
+        if "hinge" in self.loss:
+            error = np.where(self.p * error < 0.0, error, 0.0)
+        return 2.0 * float(self.cost @ error)
 
     def least_loss(self, decision: Array) -> float:
-        """Return the least sum of costs over the intercept, which is at a kink of some loss."""
+        """Return the least sum of costs over the intercept."""
         if not self.has_intercept:
-            return float(self.cost @ self.loss(decision))
+            return self.losses(decision)
         kinks = self.p - decision
-        if not self.classify:
+        if self.is_smooth:
+            low, high = float(kinks.min()), float(kinks.max())
+            for _ in range(_BISECTIONS):
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if self.slope(decision + middle) < 0 else (low, middle)
+            return self.losses(decision + 0.5 * (low + high))
+        # It is at a kink of some loss.
+        if self.epsilon > 0.0:
             kinks = np.concatenate([kinks - self.epsilon, kinks + self.epsilon])
-        low, high = 0, len(kinks) - 1
+        first, last = 0, len(kinks) - 1
         kinks = np.sort(kinks)
 
         def value(k: int) -> float:
-            return float(self.cost @ self.loss(decision + kinks[k]))
+            return self.losses(decision + kinks[k])
 
-        while high - low > 2:  # a convex function of the place
-            third = (high - low) // 3
-            if value(low + third) <= value(high - third):
-                high -= third
+        while last - first > 2:  # a convex function of the place
+            third = (last - first) // 3
+            if value(first + third) <= value(last - third):
+                last -= third
             else:
-                low += third
-        return min(value(k) for k in range(low, high + 1))
+                first += third
+        return min(value(k) for k in range(first, last + 1))
 
     def violation(self, beta: Array) -> float:
-        low = np.where(self.p > 0, 0.0, -self.cost) if self.classify else -self.cost
-        high = np.where(self.p > 0, self.cost, 0.0) if self.classify else self.cost
+        cost = np.full(self.cost.shape, np.inf) if self.is_smooth else self.cost
+        low, high = -cost, cost
+        if "hinge" in self.loss:
+            low, high = np.where(self.p > 0, 0.0, low), np.where(self.p > 0, high, 0.0)
         outside = np.maximum(np.maximum(low - beta, beta - high), 0.0).max(initial=0.0)
         worst = float(outside / self.cost.max())
         if self.has_intercept:
@@ -127,7 +156,8 @@ def audit(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     Parameters
     ----------
     estimator : estimator
-        A fitted machine of kernelfit, or a search, whose best machine is audited.
+        A fitted machine of kernelfit, or a search, whose best machine is audited, or a
+        `KernelMetric` of the method "logdet".
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The training data, or the precomputed kernel matrix.
     y : array-like of shape (n_samples,)
@@ -157,10 +187,15 @@ def audit(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     True
     """
     machine = getattr(estimator, "best_estimator_", estimator)
+    if isinstance(machine, KernelMetric):
+        check_is_fitted(machine)
+        return _audit_metric(machine, check_array(X, dtype=np.float64), np.asarray(y))
     if not isinstance(machine, KernelMachine):
         raise ValueError(f"expected a kernel machine or a search for one, got {estimator!r}")
     check_is_fitted(machine)
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, allow_nd=True)
+    if X.ndim < len(machine.shape_fit_):  # a single matrix of a stack
+        X = X[..., None]
     if X.shape != machine.shape_fit_:
         raise ValueError(f"expected the training data of shape {machine.shape_fit_}, got {X.shape}")
     y, weight = np.asarray(y), check_weights(sample_weight, X.shape[0])
@@ -182,11 +217,13 @@ def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any],
         targets = np.searchsorted(machine.classes_, y)
         factor = machine.class_weight_[targets]
     used, total = np.flatnonzero(weight), weight[weight > 0]
-    if isinstance(machine, PositiveMatrixMachine):  # equal rows are one
+    merges = isinstance(machine, PositiveMatrixMachine) or hasattr(machine, "bank_")
+    if merges:  # equal rows are one
         used, total = merge_rows(X, targets, weight)
     cost = machine.C * total * factor[used]
     n_problems = len(machine.intercept_)
-    parts: list[tuple[Any, Any]] = [(slice(None), targets[used])]
+    columns = np.atleast_2d(targets[used].T)
+    parts: list[tuple[Any, Any]] = [(slice(None), column) for column in columns]
     if classify:
         one_vs_one = getattr(machine, "multi_class", "ovr") == "ovo"
         n_classes = len(machine.classes_)
@@ -207,8 +244,8 @@ def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any],
         _Problem(
             p,
             cost[own],
-            0.0 if classify else machine.epsilon,
-            classify,
+            machine.loss,
+            machine.epsilon if machine.loss == "tube" else 0.0,
             has_intercept,
             spread(machine.dual_coef_, k)[own],
             spread(machine.witness_coef_, k)[own],
@@ -241,6 +278,9 @@ def _audit_group(
         K = kernel(X[rows], X[rows])
         decision, penalty = betas @ K, 0.0
         energy = _largest_energy(kernel, X[rows], witnesses)
+    elif isinstance(machine, MultipleKernelMachine):
+        penalty = 0.0
+        decision, energy = _multiple(machine, X, k, rows, betas, witnesses)
     else:
         K = _initial_matrix(machine, X, rows)
         decision, penalty = betas @ K, 0.0
@@ -256,6 +296,33 @@ def _audit_group(
     violation = max(max(q.violation(q.beta), q.violation(q.witness)) for q in problems)
     rounding = 64.0 * _ROUNDOFF * scale
     return Audit(lower, upper, upper - lower, objective, claimed, violation, rounding)
+
+
+def _audit_metric(metric: Any, X: Array, y: Any) -> Audit:
+    """Return the certificate of a LogDet metric, from its pairs, bounds and multipliers."""
+    if metric.method != "logdet":
+        raise ValueError(f"expected method='logdet', which has a certificate, got {metric!r}")
+    first, second = metric.pairs_.T
+    V, slack = X[first] - X[second], metric.slack
+    sign = np.where(y[first] == y[second], 1.0, -1.0)
+    bound, multipliers = metric.bounds_, metric.multipliers_
+    used = np.ptp(X, axis=0) > 0.0  # constant features have no part in distances
+    A = (metric.components_.T @ metric.components_)[np.ix_(used, used)]
+    V = V[:, used]
+    inverse = np.eye(len(A)) + V.T @ ((sign * multipliers)[:, None] * V)
+    moves = np.log(1.0 - sign * multipliers * bound / slack)
+    p = np.sum((V @ A) * V, axis=1)
+    ratio = np.where(sign > 0, np.maximum(p, bound), np.minimum(p, bound)) / bound
+    logdets = np.linalg.slogdet(A)[1], np.linalg.slogdet(inverse)[1]
+    upper = np.trace(A) - logdets[0] - len(A) + slack * np.sum(ratio - np.log(ratio) - 1.0)
+    lower = logdets[1] + slack * moves.sum()
+    violation = float(np.maximum(-multipliers, 0.0).max(initial=0.0))
+    terms = np.trace(A) + sum(map(abs, logdets)) + slack * np.sum(ratio + np.abs(moves)) + len(A)
+    rounding = 64.0 * _ROUNDOFF * float(terms) * np.linalg.cond(A)
+    return Audit(
+        float(lower), float(upper), float(upper - lower), metric.objective_, metric.dual_gap_,
+        violation, float(rounding),
+    )  # fmt: skip
 
 
 def _is_divided(machine: Any) -> bool:
@@ -317,3 +384,26 @@ def _largest_energy(kernel: Any, X: Array, witnesses: Array) -> float:
         response = kernel.basis.response(scaled, scaled, kernel.scale * w)
         D += response.form(w).entries
     return 0.5 * float(kernel.basis.size) * max(float(np.linalg.eigvalsh(D)[-1]), 0.0)
+
+
+def _multiple(
+    machine: Any, X: Array, k: int, rows: Any, betas: Array, witnesses: Array
+) -> tuple[Array, float]:
+    """Return the decision values of a sum of kernels and the largest energy over the weights."""
+    weights = np.atleast_2d(machine.weights_)[k]
+    decision, forms = np.zeros_like(betas), np.empty(len(weights))
+    for m, (weight, scale) in enumerate(zip(weights, machine.scales_, strict=True)):
+        if hasattr(machine, "bank_"):
+            K = machine.bank_[m](X[rows], X[rows])
+        else:
+            K = scale * X[np.ix_(rows, rows)][:, :, m]
+        decision += weight * (betas @ K)
+        forms[m] = np.sum(witnesses * (witnesses @ K))
+    if machine.combination == "simple" or (machine.combination == "lp" and machine.p == 1.0):
+        return decision, 0.5 * float(forms.max())
+    if machine.combination == "lp" and np.isfinite(machine.p):
+        q, radius = machine.p / (machine.p - 1.0), len(forms) ** (1.0 / machine.p - 1.0)
+        largest = max(float(forms.max()), np.finfo(float).tiny)
+        norm = largest * float(np.sum((forms / largest) ** q)) ** (1.0 / q)
+        return decision, 0.5 * radius * norm
+    return decision, 0.5 * float(weights @ forms)

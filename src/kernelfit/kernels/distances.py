@@ -122,10 +122,7 @@ def manhattan_distances(X: Array, Y: Array | None = None) -> Array:
 
 
 def expand_squares(P: Array, x_norms: Array, y_norms: Array) -> None:
-    """Turn inner products into squared distances in place.
-
-    Below the rounding error of the norms they are zero: equal points are at distance zero.
-    """
+    """Turn inner products into squared distances in place, zero within rounding of the norms."""
     for row, norm in zip(P, x_norms, strict=True):
         norms = norm + y_norms  # first: x and y exchanged give the same to the last bit
         row *= -2.0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelfit.families.hadamard.hyper import regression_shares
 from kernelfit.families.hadamard.kernel import (
     BlockKernel,
     HadamardKernel,
@@ -35,7 +36,7 @@ class Extension:
 
     Attributes
     ----------
-    rule : {"neutral", "knn", "nearest", "reciprocal", "smooth"}
+    rule : {"neutral", "knn", "nearest", "reciprocal", "smooth", "hyper"}
     n_neighbors : int
         For "knn".
     points : array or CSR matrix of shape (n, d)
@@ -219,13 +220,14 @@ class AdaptiveLearner:
             if kernel is not None and neutral != 1.0:
                 kernel = ScaledKernel(kernel, neutral)
         else:
+            points, counts = extension.points[rows], extension.weight[rows]
+            regression = None
+            if extension.rule == "hyper":
+                K = kernel(points, points)
+                on_support = K[np.ix_(factor.support, factor.support)]
+                regression = regression_shares(K, factor.matrix(on_support) - neutral, counts)
             kernel = HadamardKernel(
-                kernel,
-                factor,
-                extension.points[rows],
-                extension.weight[rows],
-                extension.rule,
-                extension.n_neighbors,
+                kernel, factor, points, counts, extension.rule, extension.n_neighbors, regression
             )
         if self.division is not None and self.division.combine == "nearest":
             root: Any = self.kernel

@@ -143,15 +143,13 @@ def is_inside(task: Task, beta: FloatArray) -> bool:
 
 
 def carried_over(result: DualResult, task: Task, tol: float) -> DualResult | None:
-    """Return a solution for a smaller cost with the task's certificate, or None if it misses tol.
-
-    The coefficients are the same array, by which a caller knows it.
-    """
+    """Return a solution for a smaller cost with the task's certificate; None if it misses tol."""
     centred, shift = task.centred()
     gap, objective, intercept, _ = centred.certificate(result.x, result.decision)
     if not gap <= tol * abs(objective):
         return None
     gap = gap if result.status == "proved" else np.nan
+    # The same array of coefficients, by which a caller knows it.
     return replace(result, objective=objective, gap=gap, intercept=intercept + shift)
 
 

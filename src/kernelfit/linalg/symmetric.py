@@ -175,6 +175,7 @@ def spectral_factor(values: Array, vectors: Array) -> NDArray[np.float64]:
     -------
     ndarray of shape (n, rank)
     """
+    values = values / values.max()  # of any size, however small
     kept = values > _RANK_TOL * np.maximum(values, 0.0).sum()
     U = vectors[:, kept] * np.sqrt(values[kept])
     return np.asarray(U * np.sqrt(len(vectors) / np.sum(U * U)))

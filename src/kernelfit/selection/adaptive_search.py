@@ -38,7 +38,7 @@ class AdaptiveSearch(StandardKernelSearch):
 
     def _fold_machine(self, grid, exact, **params):
         machine = super()._fold_machine(grid, exact, **params)
-        machine._etas = [parse_eta(eta)[0] for eta in grid.etas]
+        machine._path_etas = [parse_eta(eta)[0] for eta in grid.etas]
         return machine
 
     def _ranked(self, table):

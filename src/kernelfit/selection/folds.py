@@ -154,9 +154,9 @@ def fold_values(
     share = len(grid.etas) * len(Cs) * len(grid.epsilons)
     inside, across = geometry.restrict(train, train), geometry.restrict(test, train)
     with threads_for(len(train)):
-        machine = make_machine(C=float(Cs[-1]))  # which must not be too large
+        machine = make_machine(C=float(Cs[-1]))
         fold_X = machine._take_rows(X, train)
-        *prepared, rows = machine._prepare(fold_X, y[train], weight[train])
+        *prepared, rows = machine._prepare(fold_X, y[train], weight[train], Cs)
         for j, params in enumerate(grid.kernels):
             began = time.perf_counter()
             for name, value in params.items():
@@ -219,13 +219,17 @@ def _evaluate(
                 if K is None:
                     K = across.kernel_matrix(initial, part)
                     K = initial(X[chunk], X[train]) if K is None else K
-                coef = np.stack([result.scale * result.x[0] for result in path])
-                intercept = np.array([result.intercept[0] for result in path])
-                block[:, part, problems[0]] = (K[:, rows] @ coef.T + intercept).T
+                coef = np.concatenate([result.scale * result.x for result in path])
+                intercept = np.concatenate([result.intercept for result in path])
+                values = (K[:, rows] @ coef.T + intercept).T
+                block[:, part, problems] = values.reshape(n_machines, -1, len(chunk)).swapaxes(1, 2)
                 continue
             for k, result in enumerate(path):
                 used = np.flatnonzero(result.x.any(axis=0))
-                points = X[train[rows][used]]
-                values = result.kernel(X[chunk], points) @ result.x[:, used].T
+                if result.kernel is None and across.matrix is not None:  # weighed by theta
+                    K = machine._weigh(across.matrix[part][:, used], result.theta)
+                else:
+                    K = result.kernel(X[chunk], X[train[rows][used]])
+                values = K @ result.x[:, used].T
                 block[k, part, problems] = (values + result.intercept).T
     return out

@@ -52,6 +52,8 @@ class StandardKernelSearch(KernelSearch):
         "cache_size",
     )
 
+    _default_Cs = _CS
+
     def _machine(self, **params):
         """Return an unfitted machine with the search's fixed parameters and others."""
         fixed = {name: getattr(self, name) for name in (*self._names, "verbose")}
@@ -62,7 +64,7 @@ class StandardKernelSearch(KernelSearch):
         unit = target_unit(y, weight) if regression else 1.0
         if self.kernel == "linear":
             unit *= scale_gamma(X, weight)  # the kernel is that of features of another scale
-        Cs = positive(unit * _CS if self.Cs is None else self.Cs, "Cs")
+        Cs = positive(unit * self._default_Cs if self.Cs is None else self.Cs, "Cs")
         epsilons = [None]
         if regression:
             given = unit * _EPSILONS if self.epsilons is None else self.epsilons

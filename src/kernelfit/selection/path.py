@@ -50,10 +50,9 @@ def path(estimator, X, y, Cs, *, sample_weight=None):
     X, y = machine._check_training_data(X, y)
     weight = check_weights(sample_weight, len(y))
     order = np.argsort(costs, kind="stable")
-    machine.set_params(C=float(costs.max()))  # the largest must be finite times the weights
     machines = {}
     with threads_for(len(y)):
-        plan, rows = machine._plan(X, y, weight)
+        plan, rows = machine._plan(X, y, weight, Cs=costs)
         paths = [
             plan.learner.path(group[0].rows, plan.tasks_at(group), costs[order])
             for group in plan.groups

@@ -51,15 +51,18 @@ class FoldScorer:
         if self.classify:
             predictions = fold.machine.classes_[fold.machine._choose(fold.values)]
             return (predictions == y) @ weight / weight.sum()
-        residual = (fold.values[:, :, 0] - y) ** 2 @ weight
+        y = y.reshape(len(y), -1)
+        residual = np.einsum("i,cik->ck", weight, (fold.values - y) ** 2)
         total = weight @ (y - weight @ y / weight.sum()) ** 2
-        return 1.0 - residual / total if total > 0.0 else np.where(residual == 0.0, 1.0, 0.0)
+        missed = np.where(residual == 0.0, 0.0, 1.0)  # where the targets are constant
+        share = np.divide(residual, total, out=missed, where=total > 0.0)
+        return 1.0 - share.mean(axis=1)
 
     def _replay(self, folds, k, candidate):
         fold = folds[k]
         values = fold.values[candidate]
         if not self.classify:
-            return ReplayRegressor(values[:, 0])
+            return ReplayRegressor(fold.machine._shape(values))
 
         def calibrate():
             """Fit the probabilities to the other folds, or to this one where no other will do."""

@@ -55,6 +55,7 @@ class KernelSearch(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         machine = self._machine().__sklearn_tags__()
+        tags.target_tags.multi_output = machine.target_tags.multi_output
         tags.input_tags.pairwise = machine.input_tags.pairwise
         tags.input_tags.sparse = machine.input_tags.sparse
         return tags
@@ -84,15 +85,20 @@ class KernelSearch(BaseEstimator):
         X, y = machine._check_training_data(X, y, owner=fitted)
         weight = check_weights(sample_weight, len(y))
         machine._encode(y, weight)  # complains of targets before any fold does
-        folds = check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, groups)
-        splits = [_rows(k + 1, fold, weight) for k, fold in enumerate(folds)]
-        if not splits:
-            raise ValueError("expected cv to give at least one fold, got none")
+        splits = self._splits(X, y, weight, groups)
         self._check_folds(y, weight, splits)
         scorer = FoldScorer(self, X, y, weight, sample_weight is not None)
         fitted._search((X, y, weight), splits, scorer)
         self.__dict__ = fitted.__dict__
         return self
+
+    def _splits(self, X, y, weight, groups):
+        """Return the training and test rows of every fold."""
+        folds = check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, groups)
+        splits = [_rows(k + 1, fold, weight) for k, fold in enumerate(folds)]
+        if not splits:
+            raise ValueError("expected cv to give at least one fold, got none")
+        return splits
 
     def _search(self, data, splits, scorer):
         """Score all candidates, choose, train the chosen ones and set the fitted attributes."""
@@ -212,8 +218,12 @@ class KernelSearch(BaseEstimator):
         """Return whether one candidate is better than another by more than a standard error."""
         at = {_key(params): k for k, params in enumerate(table["params"])}
         gain, error = difference(table, at[_key(best)], [at[_key(other)]])
-        rounding = 1e-9 * abs(table["mean_test_score"][at[_key(best)]])
-        return bool(gain[0] > error[0] + rounding)
+        least = self._least_gain() * abs(table["mean_test_score"][at[_key(best)]])
+        return bool(gain[0] > error[0] + least)
+
+    def _least_gain(self):
+        """Return the gain over rounding that counts, relative to the score."""
+        return 1e-9
 
     def _open_axes(self, grid):
         """Yield the names of axes with a default grid, and how to extend them."""
@@ -247,7 +257,7 @@ class KernelSearch(BaseEstimator):
         """
         values = self._mean_values(X)
         if not is_classifier(self):
-            return values[:, 0]
+            return self.best_estimator_._shape(values)
         return self.classes_[self.best_estimator_._choose(values)]
 
     @available_if(_classifies)
@@ -319,9 +329,12 @@ class KernelSearch(BaseEstimator):
             message = f"{name} met scores that are not finite: such candidates rank last"
             warnings.warn(message, UserWarning, stacklevel=4)
         if n_unconverged:
+            limit = (
+                f"; max_iter={self.max_iter} may be too small" if hasattr(self, "max_iter") else ""
+            )
             warnings.warn(
-                f"{n_unconverged} solutions in the search of {name} missed their tolerance within "
-                f"max_iter={self.max_iter} rounds: their scores are rough",
+                f"{n_unconverged} solutions in the search of {name} missed their tolerance: their "
+                f"scores are rough{limit}",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -13,14 +13,16 @@ with :math:`d = D^{1/2} \mathbf 1` and :math:`S = D^{1/2} K D^{1/2}`,
 .. math:: (S + \lambda I) a + b d = D^{1/2} y, \qquad d^\top a = 0
 
 so a lies in the complement of d. With orthonormal columns H that span it (one Householder
-reflection), :math:`a = H (H^\top S H + \lambda I)^{-1} H^\top D^{1/2} y`: the intercept is exact,
-and one eigendecomposition of :math:`H^\top S H = U \Lambda U^\top` serves every ridge. With Q = HU
-the inverse of the bordered system has the block :math:`G = Q (\Lambda + \lambda)^{-1} Q^\top`, and
-for points left out together the errors of the machine of all others are
+reflection), :math:`a = H (H^\top S H + \lambda I)^{-1} H^\top D^{1/2} y`: the intercept is exact.
+One reduction :math:`H^\top S H = U T U^\top` to a tridiagonal T serves every ridge, as well as
+eigenvalues would at half the cost. With Q = HU the inverse of the bordered system has the block
+:math:`G = Q (T + \lambda)^{-1} Q^\top`, and for points left out together the errors of the machine
+of all others are
 
 .. math:: D_F^{1/2} (y_F - f^{(-F)}(x_F) - b^{(-F)}) = G_{FF}^{-1} a_F
 
-which for one point is :math:`a_i / G_{ii}`. Without an intercept H = I and b = 0.
+which for one point is :math:`a_i / G_{ii}`; all of these come from one recurrence along the
+bidiagonal factor of :math:`T + \lambda`. Without an intercept H = I and b = 0.
 
 References
 ----------
@@ -35,10 +37,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_banded, solveh_banded
+from scipy.linalg.lapack import dorgqr, dsytrd, dsytrd_lwork
+
+from kernelfit.utils.jit import jit
 
 FloatArray = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+_ROUNDOFF = float(np.finfo(np.float64).eps)
+_BLOCK = 64  # columns that LAPACK reflects at a time
 
 
 class RidgeSolution(NamedTuple):
@@ -62,13 +70,14 @@ class RidgePath:
 
     Attributes
     ----------
-    values : ndarray of shape (r,)
-        The eigenvalues, increasing; negative ones, beyond rounding, show that K is indefinite.
-        r is n - 1 with an intercept and n without.
-    vectors : ndarray of shape (n, r)
-        The eigenvectors Q.
+    diagonal : ndarray of shape (r,)
+        Of the tridiagonal T; r is n - 1 with an intercept and n without.
+    beside : ndarray of shape (r - 1,)
+        The entries next to it.
+    basis : ndarray of shape (r, n)
+        The orthonormal rows Q'.
     targets : ndarray of shape (r, m)
-        The targets in the basis of the eigenvectors, ``Q' D^1/2 Y``.
+        The targets in this basis, ``Q' D^1/2 Y``.
     root : ndarray of shape (n,)
         The roots of the weights.
     border : ndarray of shape (r,) or None
@@ -77,12 +86,30 @@ class RidgePath:
         The weighted means of the targets; 0 without an intercept.
     """
 
-    values: FloatArray
-    vectors: FloatArray
+    diagonal: FloatArray
+    beside: FloatArray
+    basis: FloatArray
     targets: FloatArray
     root: FloatArray
     border: FloatArray | None
     mean: FloatArray
+
+    def _shifted(self, ridge: float) -> FloatArray:
+        """Return the diagonal of T + ridge, or of the least ridge beyond the rounding of T."""
+        size = np.abs(self.diagonal).max(initial=0.0) + 2.0 * np.abs(self.beside).max(initial=0.0)
+        return np.asarray(self.diagonal + max(ridge, _ROUNDOFF * float(size)))
+
+    def _solve(self, ridge: float, right: FloatArray) -> FloatArray:
+        """Return ``(T + ridge)^-1`` times some columns."""
+        if len(right) <= 1:
+            return np.asarray(right / self._shifted(ridge)[:, None])
+        bands = np.zeros((3, len(right)))
+        bands[0, 1:] = bands[2, :-1] = self.beside
+        bands[1] = self._shifted(ridge)
+        try:
+            return np.asarray(solveh_banded(bands[:2], right, check_finite=False))
+        except LinAlgError:  # K is indefinite
+            return np.asarray(solve_banded((1, 1), bands, right, check_finite=False))
 
     def solve(self, ridge: float) -> RidgeSolution:
         """Return the machines of a ridge, in O(n^2) for each target.
@@ -96,8 +123,8 @@ class RidgePath:
         -------
         RidgeSolution
         """
-        shrunk = self.targets / (self.values + ridge)[:, None]
-        coef = self.root[:, None] * (self.vectors @ shrunk)
+        shrunk = self._solve(ridge, self.targets)
+        coef = self.root[:, None] * (self.basis.T @ shrunk)
         intercept = self.mean.copy()
         if self.border is not None:
             intercept -= self.border @ shrunk
@@ -117,9 +144,9 @@ class RidgePath:
             The targets minus the predictions. A point is left out with all of its weight. nan
             where no point is left to train on.
         """
-        inverse = 1.0 / (self.values + ridge)
-        a = self.vectors @ (self.targets * inverse[:, None])
-        G = np.einsum("ik,k,ik->i", self.vectors, inverse, self.vectors, optimize=False)
+        a = self.basis.T @ self._solve(ridge, self.targets)
+        G = np.zeros(len(self.root))
+        _inverse_diagonal(self._shifted(ridge), self.beside, self.basis, G)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(a / (self.root * G)[:, None])
 
@@ -138,11 +165,32 @@ class RidgePath:
         ndarray of shape (f, m)
             The targets minus the predictions.
         """
-        vectors = self.vectors[rows]
-        damped = vectors / (self.values + ridge)
-        a, G = damped @ self.targets, damped @ vectors.T
-        errors = np.linalg.solve(G, a)
+        basis = self.basis[:, rows]
+        damped = self._solve(ridge, basis).T
+        errors = np.linalg.solve(damped @ basis, damped @ self.targets)
         return np.asarray(errors / self.root[rows, None])
+
+
+@jit()
+def _inverse_diagonal(
+    diagonal: FloatArray, beside: FloatArray, basis: FloatArray, out: FloatArray
+) -> None:
+    """Add the diagonal of ``Q T^-1 Q'`` for a tridiagonal T = L diag(pivot) L'.
+
+    With ``L Z = Q'`` it is the sum over k of ``z_k^2 / pivot_k``, and the rows of Z follow from
+    each other.
+    """
+    z = np.zeros(out.size)
+    pivot, factor = 1.0, 0.0
+    for k in range(diagonal.size):
+        if k > 0:
+            factor = beside[k - 1] / pivot
+        pivot = diagonal[k] - factor * beside[k - 1] if k > 0 else diagonal[k]
+        row = basis[k]
+        weight = 1.0 / pivot
+        for i in range(z.size):
+            z[i] = row[i] - factor * z[i]
+            out[i] += z[i] * z[i] * weight
 
 
 def ridge_path(
@@ -181,14 +229,25 @@ def ridge_path(
     """
     scaled = _Scaled.of(K, Y, weight, fit_intercept)
     S, Z, border = scaled.complement()
-    values, U = eigh(S, overwrite_a=True, check_finite=False, driver="evd")
+    diagonal, beside, U = _tridiagonal(S)
     if border is not None:
         border = border @ U
-    vectors = scaled.expand(U)
-    # Rounding alone makes eigenvalues of a positive semidefinite matrix negative.
-    rounding = len(values) * np.finfo(np.float64).eps * np.abs(values).max(initial=0.0)
-    values[np.abs(values) <= rounding] = 0.0
-    return RidgePath(values, vectors, U.T @ Z, scaled.root, border, scaled.mean)
+    basis = np.ascontiguousarray(scaled.expand(U).T)
+    return RidgePath(diagonal, beside, basis, U.T @ Z, scaled.root, border, scaled.mean)
+
+
+def _tridiagonal(S: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return T and the orthogonal U of ``S = U T U'``; S, in C order, is overwritten."""
+    r = len(S)
+    U = np.eye(r)
+    if r <= 1:
+        return S.diagonal().copy(), np.empty(0), U
+    # The transpose is S in the order that LAPACK writes to.
+    lwork = int(dsytrd_lwork(r, lower=1)[0])
+    reflectors, diagonal, beside, tau, _ = dsytrd(S.T, lower=1, lwork=lwork, overwrite_a=1)
+    inner = np.asfortranarray(reflectors[1:, :-1])
+    U[1:, 1:], *_ = dorgqr(inner, tau, lwork=_BLOCK * r, overwrite_a=1)
+    return diagonal, beside, U
 
 
 def ridge_solve(
@@ -211,7 +270,7 @@ def ridge_solve(
     Returns
     -------
     RidgeSolution
-        Where rounding leaves no factor, by the eigenvalues.
+        Where there is no factor, as for an indefinite K, by `ridge_path`.
     """
     scaled = _Scaled.of(K, Y, weight, fit_intercept)
     S, Z, border = scaled.complement()

@@ -58,3 +58,87 @@ def tube(
     p = np.ascontiguousarray(y, dtype=np.float64)
     bound = _cost(p, C)
     return Task(p, -bound, bound, epsilon, total=0.0 if fit_intercept else None)
+
+
+def squared_hinge(y: npt.ArrayLike, C: float | FloatArray, *, fit_intercept: bool = True) -> Task:
+    """Return the task of classification by the squared hinge loss.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels -1 and 1.
+    C : float or ndarray of shape (n,)
+        Cost of each point, > 0.
+    fit_intercept : bool, default=True
+
+    Returns
+    -------
+    Task
+    """
+    p = np.ascontiguousarray(y, dtype=np.float64)
+    lower, upper = np.where(p < 0.0, -np.inf, 0.0), np.where(p > 0.0, np.inf, 0.0)
+    return Task(p, lower, upper, 0.0, 0.5 / _cost(p, C), 0.0 if fit_intercept else None)
+
+
+def squared(y: npt.ArrayLike, C: float | FloatArray, *, fit_intercept: bool = True) -> Task:
+    """Return the task of regression, or classification, by the squared loss: kernel ridge.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Targets, or labels -1 and 1.
+    C : float or ndarray of shape (n,)
+        Cost of each point, > 0.
+    fit_intercept : bool, default=True
+
+    Returns
+    -------
+    Task
+    """
+    p = np.ascontiguousarray(y, dtype=np.float64)
+    free = np.full(p.shape, np.inf)
+    return Task(p, -free, free, 0.0, 0.5 / _cost(p, C), 0.0 if fit_intercept else None)
+
+
+def pinball(
+    y: npt.ArrayLike, C: float | FloatArray, quantile: float, *, fit_intercept: bool = True
+) -> Task:
+    """Return the task of a conditional quantile by the pinball loss.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Targets.
+    C : float or ndarray of shape (n,)
+        Cost of each point, >= 0.
+    quantile : float
+        The level, in (0, 1).
+    fit_intercept : bool, default=True
+
+    Returns
+    -------
+    Task
+    """
+    p = np.ascontiguousarray(y, dtype=np.float64)
+    cost = _cost(p, C)
+    total = 0.0 if fit_intercept else None
+    return Task(p, (quantile - 1.0) * cost, quantile * cost, total=total)
+
+
+def one_class(weight: npt.ArrayLike, nu: float) -> Task:
+    """Return the task of the support of a distribution, in its nu form.
+
+    Parameters
+    ----------
+    weight : array-like of shape (n,)
+        Weight of each point, >= 0.
+    nu : float
+        In (0, 1]: at most this share of the weight is outside.
+
+    Returns
+    -------
+    Task
+    """
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
+    zero = np.zeros(weight.shape)
+    return Task(zero, zero, weight / (nu * weight.sum()), total=1.0)

@@ -1,11 +1,14 @@
 """The learned kernel on new points: averages of rows of the factor, by the shares of a rule."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kernelfit.families.hadamard.dank import AdaptiveFamily
+from kernelfit.families.hadamard.hyper import regression_shares
 from kernelfit.families.hadamard.kernel import (
     BlockKernel,
     HadamardKernel,
@@ -22,7 +25,7 @@ from kernelfit.families.hadamard.neighbours import (
 from kernelfit.kernels.gram import DenseGram
 from kernelfit.kernels.standard import RBF
 
-RULES = ["nearest", "knn", "reciprocal", "smooth"]
+RULES = ["nearest", "knn", "reciprocal", "smooth", "hyper"]
 ROOT = RBF(0.3)
 X = np.random.default_rng(0).standard_normal((20, 3))
 NEW = np.random.default_rng(1).standard_normal((7, 3))
@@ -37,7 +40,11 @@ def learned(points, beta, rule, weight=None, method="dank", tau=0.0):
     family = kind(DenseGram(K), weight, 0.5, **options)
     response = family.respond_to(beta)
     factor = LearnedFactor(response.compact(), response.support, len(beta), family.neutral)
-    return HadamardKernel(ROOT, factor, points, weight, rule, 3), response.matrix(K)
+    theta = response.matrix(K)
+    regression = None
+    if rule == "hyper":
+        regression = regression_shares(K, theta - family.neutral, weight)
+    return HadamardKernel(ROOT, factor, points, weight, rule, 3, regression), theta
 
 
 def sparse_beta(n=20):
@@ -45,8 +52,11 @@ def sparse_beta(n=20):
     return rng.standard_normal(n) * (rng.uniform(size=n) > 0.4)
 
 
-def shares_of(rule, points):
+def shares_of(rule, kernel):
+    points = kernel.points
     distances = ((NEW[:, None] - points) ** 2).sum(axis=2)
+    if rule == "hyper":
+        return ROOT(NEW, points) @ kernel.regression
     if rule == "smooth":
         return smooth_shares(ROOT(NEW, points), np.ones(len(points)))
     if rule == "reciprocal":
@@ -58,10 +68,12 @@ def shares_of(rule, points):
 @pytest.mark.parametrize(("method", "tau"), [("dank", 0.0), ("dank", 0.5), ("knpl", 0.0)])
 def test_new_points_have_averages_and_training_points_their_own_rows(method, tau, rule):
     kernel, theta = learned(X, sparse_beta(), rule, method=method, tau=tau)
-    S = shares_of(rule, X)
+    S = shares_of(rule, kernel)
+    neutral = kernel.factor.neutral
+    change = theta - neutral  # which is what is averaged; shares sum to one but in "hyper"
     assert_allclose(kernel(X), theta * ROOT(X), atol=1e-12)
-    assert_allclose(kernel(NEW, X), (S @ theta) * ROOT(NEW, X), atol=1e-12)
-    assert_allclose(kernel(NEW), (S @ theta @ S.T) * ROOT(NEW), atol=1e-12)
+    assert_allclose(kernel(NEW, X), (neutral + S @ change) * ROOT(NEW, X), atol=1e-12)
+    assert_allclose(kernel(NEW), (neutral + S @ change @ S.T) * ROOT(NEW), atol=1e-12)
     rows = np.array([4, 0, 11])
     found = kernel.multiply(ROOT(NEW, X[rows]), NEW, rows)
     assert_allclose(found, kernel(NEW, X)[:, rows], atol=1e-12)
@@ -73,7 +85,7 @@ def test_sparse_points_give_the_same(rule):
     beta = sparse_beta()
     dense, _ = learned(points, beta, rule)
     both, _ = learned(points, beta, rule)
-    both = HadamardKernel(ROOT, both.factor, sparse.csr_array(points), both.weight, rule, 3)
+    both = replace(both, points=sparse.csr_array(points))
     new = np.vstack([NEW, points[3:5]])
     assert_allclose(both(sparse.csr_array(new)), dense(new), atol=1e-12)
 
@@ -99,6 +111,37 @@ def test_a_point_far_from_all_has_the_factor_without_adaptation():
     assert_allclose(kernel(far), kernel.factor.neutral)
     assert_allclose(kernel.multiply(np.ones((1, 2)), far, np.arange(2)), kernel.factor.neutral)
     assert_array_equal(kernel(far, near), 0.0)
+
+
+def test_regression_minimises_the_penalised_error():
+    """The tensor form B is stationary, for the ridge of the least score over all of them."""
+    kernel, theta = learned(X, sparse_beta(), "hyper")
+    K, E = ROOT(X), theta - kernel.factor.neutral
+    r = (np.linalg.inv(kernel.regression) - K).trace() / 20
+    B = kernel.regression @ E @ kernel.regression
+
+    def objective(B):
+        f, half = K @ B @ K, np.linalg.cholesky(K + 1e-13 * np.eye(20))
+        norms = [half.T @ B @ K, K @ B @ half, half.T @ B @ half]
+        squares = [np.sum(M**2) for M in norms]
+        return np.sum((E - f) ** 2) + r * (squares[0] + squares[1]) + r**2 * squares[2]
+
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        D = rng.standard_normal((20, 20))
+        assert objective(B) <= min(objective(B + 1e-3 * D), objective(B - 1e-3 * D)) + 1e-10
+    assert np.linalg.eigvalsh(B).min() > -1e-10  # so it is a kernel
+
+    def score(ridge):
+        H = K @ np.linalg.inv(K + ridge * np.eye(20))
+        return np.sum((E - H @ E) ** 2) / np.trace(np.eye(20) - H) ** 2
+
+    assert score(r) <= min(score(10.0**k) for k in np.arange(-4, 2.5, 0.5)) * (1 + 1e-6)
+
+
+def test_regression_of_a_kernel_that_is_not_positive():
+    K = np.array([[0.0, 1.0], [1.0, 0.0]])
+    assert np.isfinite(regression_shares(K, np.eye(2), np.ones(2))).all()
 
 
 def test_a_kernel_of_blocks_vanishes_between_them():

@@ -88,7 +88,7 @@ def test_full_gradient_metric_follows_a_rotation():
     Q = np.linalg.qr(np.random.default_rng(5).standard_normal((6, 6)))[0]
     L = learn_gradient_metric(points, diagonal=False, max_iter=2).factor
     turned = learn_gradient_metric(replace(points, X=points.X @ Q), diagonal=False, max_iter=2)
-    np.testing.assert_allclose(turned.factor.T @ turned.factor, Q.T @ L.T @ L @ Q, atol=1e-5)
+    np.testing.assert_allclose(turned.factor.T @ turned.factor, Q.T @ L.T @ L @ Q, atol=1e-4)
 
 
 def test_symmetric_factor():

@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kernelfit.solvers.dual.newton_steps import BLOCKED, NO_STEP, STEP, _drop, newton_step
+from kernelfit.solvers.dual.solve import solve_dual
+from kernelfit.tasks.losses import hinge, tube
 
 
 @pytest.mark.parametrize("j", [0, 3, 6])
@@ -84,3 +86,16 @@ def test_an_indefinite_matrix_is_refused():
     for walk in (0, 3):
         with pytest.raises(np.linalg.LinAlgError):
             newton_step(K, K @ beta, beta, -bound, bound, 0.0, True, 1e-13, walk)
+
+
+@pytest.mark.parametrize("solve", ["tube", "hinge"])
+def test_one_huge_point_does_not_slow_the_others_down(solve):
+    """A ridge relative to the trace would hide the curvature of all points but the huge one."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 2))
+    X[7] *= 1e6
+    K = (1e-3 * X @ X.T) ** 3
+    target = rng.standard_normal(30)
+    task = tube(target, 30.0, 0.01) if solve == "tube" else hinge(np.sign(target), 30.0)
+    result = solve_dual(K, task, tol=1e-3, max_iter=50)
+    assert result.converged

@@ -131,7 +131,7 @@ class HadamardResponse(ABC):
 
     def averages(self, shares: Any, K_rows: Callable[[Indices], FloatArray]) -> FloatArray:
         """Return ``shares @ Theta`` for a dense or sparse array; `K_rows` returns rows of K."""
-        used = np.flatnonzero(shares.sum(axis=0))
+        used = np.flatnonzero(abs(shares).sum(axis=0))
         return np.asarray(shares[:, used] @ self.rows(used, K_rows(used)))
 
     def compact(self) -> Self:

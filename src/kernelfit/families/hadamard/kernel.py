@@ -1,8 +1,9 @@
 """The kernels of entrywise factors for new points.
 
 A factor Theta is known between training points only. For a new point every rule takes an average of
-its rows, with the shares of :mod:`kernelfit.families.hadamard.neighbours`; a training point has its
-own row. So the learned kernel is ``k(x, y) = shares(x)' Theta shares(y) K(x, y)``.
+its rows, with the shares of :mod:`kernelfit.families.hadamard.neighbours` or, in a regression, of
+:mod:`kernelfit.families.hadamard.hyper`; a training point has its own row. So the learned
+kernel is ``k(x, y) = shares(x)' Theta shares(y) K(x, y)``.
 """
 
 from collections.abc import Callable
@@ -141,9 +142,11 @@ class HadamardKernel:
         The training points.
     weight : ndarray of shape (n,)
         How many points each of them counts as.
-    rule : {"knn", "nearest", "reciprocal", "smooth"}
+    rule : {"knn", "nearest", "reciprocal", "smooth", "hyper"}
     n_neighbors : int
         For "knn".
+    regression : ndarray of shape (n, n), default=None
+        From the initial kernel of a point to its shares, for "hyper".
     """
 
     root: Kernel
@@ -152,6 +155,7 @@ class HadamardKernel:
     weight: FloatArray = field(repr=False)
     rule: str
     n_neighbors: int
+    regression: FloatArray | None = field(default=None, repr=False)
 
     def __call__(self, X: Any, Y: Any = None) -> FloatArray:
         """Return the Gram matrix between the rows of X and those of Y."""
@@ -192,6 +196,8 @@ class HadamardKernel:
         n = self.points.shape[0]
         if self.rule == "smooth":
             shares = sparse.csr_array(smooth_shares(self.root(X, self.points), self.weight))
+        elif self.regression is not None:
+            shares = sparse.csr_array(self.root(X, self.points) @ self.regression)
         elif self.rule == "reciprocal":
             shares = reciprocal_neighbours(squared_distances(X, self.points))
         else:

@@ -88,7 +88,7 @@ def learn_gradient_metric(
             break
         M = (1.0 - share) * d / trace * M + share * identity
     error, factor, ridge = min(rounds, key=lambda found: found[0])
-    return LearnedMetric(factor, ridge, error, tuple(found[0] for found in rounds))
+    return LearnedMetric(factor, error, tuple(found[0] for found in rounds), ridge)
 
 
 def gradients(points: Points, kernel: str, scale: float, ridge: float) -> Iterator[Array]:

@@ -31,12 +31,15 @@ class Points:
         Positive, of mean one.
     spread : ndarray of shape (d,)
         Standard deviations of the features before, 0 where constant.
+    rows : ndarray of shape (n,)
+        A row of the data that each point is.
     """
 
     X: Array
     Y: Array
     weight: Array
     spread: Array
+    rows: NDArray[np.intp]
 
     @property
     def varies(self) -> NDArray[np.bool_]:
@@ -50,7 +53,9 @@ class Points:
     def first(self, size: int) -> "Points":
         """Return the first points, in random order if a subsample was drawn."""
         weight = self.weight[:size]
-        return Points(self.X[:size], self.Y[:size], weight / weight.mean(), self.spread)
+        return Points(
+            self.X[:size], self.Y[:size], weight / weight.mean(), self.spread, self.rows[:size]
+        )
 
 
 def draw_points(X: Array, Y: Array, weight: Array, max_points: int, seed: int) -> Points:
@@ -71,18 +76,39 @@ def draw_points(X: Array, Y: Array, weight: Array, max_points: int, seed: int) -
     -------
     Points
     """
-    rows = distinct_points(X, weight)
-    n = len(rows.first)
-    chosen = np.random.default_rng(seed).permutation(n)[:max_points]
-    counts = rows.counts[chosen] / rows.counts[chosen].mean()
+    X, Y, counts, rows = merge_points(X, Y, weight)
+    chosen = np.random.default_rng(seed).permutation(len(X))[:max_points]
+    counts = counts[chosen] / counts[chosen].mean()
     mass = counts / len(counts)
-    targets = _mean_targets(Y, weight, rows.first, rows.place)[chosen]
-    points, spread = _standardise(X[rows.first[chosen]], mass)
+    targets = Y[chosen]
+    points, spread = _standardise(X[chosen], mass)
     targets = targets - mass @ targets
     variance = float(mass @ np.einsum("ij,ij->i", targets, targets))
     if variance > 0.0:
         targets /= np.sqrt(variance)
-    return Points(points, targets, counts, spread)
+    return Points(points, targets, counts, spread, rows[chosen])
+
+
+def merge_points(X: Array, Y: Array, weight: Array) -> tuple[Array, Array, Array, NDArray[np.intp]]:
+    """Return the distinct points in ascending order, their mean targets and their weights.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    Y : ndarray of shape (n, c)
+    weight : ndarray of shape (n,)
+        Not negative, not all zero. Points of weight zero are left out.
+
+    Returns
+    -------
+    X : ndarray of shape (m, d)
+    Y : ndarray of shape (m, c)
+    weight : ndarray of shape (m,)
+    rows : ndarray of shape (m,)
+        The first row of the data that each point is.
+    """
+    rows = distinct_points(X, weight)
+    return X[rows.first], _mean_targets(Y, weight, rows.first, rows.place), rows.counts, rows.first
 
 
 def _mean_targets(Y: Array, weight: Array, first: Array, place: Array) -> Array:

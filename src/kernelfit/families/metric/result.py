@@ -18,18 +18,19 @@ class LearnedMetric:
     factor : ndarray of shape (d,) or (d, d)
         L, with which the distance of standardised features is :math:`\|L(x - z)\|`: its diagonal,
         or rows in the order of descending norms. Zero in constant features.
-    ridge : float
-        Of the regression learned with.
     error : float
-        Its leave-one-out error as a fraction of the variance of the targets.
+        Leave-one-out error of the regression learned with, as a fraction of the variance of the
+        targets.
     history : tuple of float
         What was minimised, at the start and after every step.
+    ridge : float or None
+        Of the regression, where it has one.
     """
 
     factor: Array
-    ridge: float
     error: float
     history: tuple[float, ...]
+    ridge: float | None = None
 
 
 def symmetric_factor(M: Array) -> Array:

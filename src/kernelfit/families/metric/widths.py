@@ -73,7 +73,7 @@ def learn_widths(
     scale, ridge = choose_start(points, kernel)
     t, error, history = _minimise(points, scale, ridge, kernel, tau=tau, tol=tol, max_iter=max_iter)
     factor = np.sqrt(scale * np.exp(t[:-1])) * points.varies
-    return LearnedMetric(factor, float(np.exp(t[-1])), error, history)
+    return LearnedMetric(factor, error, history, float(np.exp(t[-1])))
 
 
 def learn_scale(

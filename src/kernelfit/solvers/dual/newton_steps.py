@@ -122,20 +122,20 @@ def _fit_into_bounds(
 
 
 def _line_search(
-    A: FloatArray, ridge: float, slope: FloatArray, move: FloatArray
+    A: FloatArray, ridge: FloatArray, slope: FloatArray, move: FloatArray
 ) -> tuple[float, float]:
     """Return the decrease at the best length in [0, 1], and that length."""
     rate = float(slope @ move)
     if not rate < 0.0:
         return 0.0, 0.0
-    curvature = float(move @ (A @ move) - ridge * (move @ move))
+    curvature = float(move @ (A @ move - ridge * move))
     length = min(1.0, -rate / curvature) if curvature > 0.0 else 1.0
     return -length * (rate + 0.5 * length * curvature), length
 
 
 def _leap(
     A: FloatArray,
-    ridge: float,
+    ridge: FloatArray,
     slope: FloatArray,
     least: FloatArray,
     most: FloatArray,
@@ -165,7 +165,7 @@ def _leap(
 
 def _walk(
     A: FloatArray,
-    ridge: float,
+    ridge: FloatArray,
     slope: FloatArray,
     least: FloatArray,
     most: FloatArray,
@@ -228,7 +228,7 @@ def newton_step(
     bounds at once, which is faster where it goes well.
 
     Raises ``numpy.linalg.LinAlgError``, with nothing changed, when K on the free variables plus
-    ``ridge * trace`` on its diagonal is not positive definite.
+    ``ridge`` times its diagonal is not positive definite.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def newton_step(
     lower, upper, epsilon, fit_intercept
         The task.
     ridge : float
-        As a fraction of the trace.
+        As a fraction of the diagonal; of the trace where that is zero.
     walk : int
         The largest number of bounds that a walk meets; 0 for a step without.
 
@@ -274,8 +274,9 @@ def _step(
     trace = _sum(diagonal)
     if trace <= 0.0:  # nothing is free, or K vanishes there
         return NO_STEP
-    ridge = ridge * trace
-    diagonal += ridge
+    # Relative to each variable's own diagonal, so that large ones do not slow the small ones down.
+    shift = ridge * np.where(diagonal > 0.0, diagonal, trace)
+    diagonal += shift
     start, slope, low, high = beta[free], g[free], lower[free], upper[free]
     if epsilon > 0.0:
         positive = start > 0.0
@@ -288,11 +289,11 @@ def _step(
     least, most = low - start, high - start
 
     if walk:
-        move, ended = _walk(A, ridge, slope, least, most, fit_intercept, walk)
+        move, ended = _walk(A, shift, slope, least, most, fit_intercept, walk)
         fixed = ((move == least) | (move == most)).nonzero()[0]
         gain, length, status = float(move.any()), 1.0, STEP if ended else BLOCKED
     else:
-        gain, length, move, fixed, status = _leap(A, ridge, slope, least, most, fit_intercept)
+        gain, length, move, fixed, status = _leap(A, shift, slope, least, most, fit_intercept)
     if not gain > 0.0:
         return NO_STEP
     if length < 1.0:

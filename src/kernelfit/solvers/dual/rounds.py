@@ -228,7 +228,9 @@ def run_rounds(
         found = state.certificate()
         met = found.meets(tol, beta)
         enough = met and (polishing == 0 or task.count_free(beta) > MAX_POLISH_VARIABLES)
-        ends = enough or stalled or found.gap <= found.resolution or rounds == max_iter
+        # Rounds do not mend a gap that is not a number: products of extreme numbers overflowed.
+        hopeless = stalled or np.isnan(found.gap)
+        ends = enough or hopeless or found.gap <= found.resolution or rounds == max_iter
         if not state.exact and (ends or (met and not was_met)):
             state.refresh()
             continue  # and judge again
@@ -259,11 +261,19 @@ def run_rounds(
 
 
 def _stands_still(history: list[tuple[float, float]]) -> bool:
-    """Return whether many rounds have changed nothing but rounding errors."""
-    if len(history) <= _PATIENCE:
+    """Return whether many rounds have changed nothing but rounding errors.
+
+    With costs of very different size the objective may creep up for ever, far below the gap.
+    """
+    if not history:
         return False
-    (before, gap_before), (objective, gap) = history[-_PATIENCE - 1], history[-1]
-    return objective - before <= 1e-12 * abs(objective) and gap >= 0.9 * gap_before
+    objective, gap = history[-1]
+    for rounds, little in ((_PATIENCE, 1e-12 * abs(objective)), (_PATIENCE // 5, 1e-9 * gap)):
+        if len(history) > rounds:
+            before, gap_before = history[-rounds - 1]
+            if objective - before <= little and gap >= 0.9 * gap_before:
+                return True
+    return False
 
 
 @jit()

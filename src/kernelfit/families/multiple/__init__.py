@@ -1,0 +1,1 @@
+"""Families of weighted sums of given kernels."""

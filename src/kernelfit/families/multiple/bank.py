@@ -1,0 +1,262 @@
+r"""The Gram matrices of many kernels on the training points.
+
+A kernel of low rank, such as any smooth one of a single feature, is kept as a factor,
+:math:`K_m = F_m F_m^\top`, found by a Cholesky decomposition with pivots and equal to the matrix up
+to rounding. Of 325 kernels, 13 on all and 13 on each of 24 features, little more than the 13 take
+memory and time. The others are kept whole.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import daxpy
+
+from kernelfit.linalg.indexed import add_rows
+
+Array = NDArray[Any]
+
+# A factor of rank r pays where r <= n / _FACTOR_RATIO; larger ranks than _MAX_RANK are not tried.
+_FACTOR_RATIO, _MAX_RANK = 4, 160
+# Smooth kernels have eigenvalues that fall geometrically or faster: after a part of the rank
+# the diagonal must have fallen by that part of the way, in digits. Few columns say little.
+_PART, _MIN_LOOK = 0.25, 8
+# What the diagonal may keep, relative to its largest entry: the rounding of the entries themselves.
+_RESIDUAL = 8.0 * float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Bank:
+    """Gram matrices, each whole or as a factor.
+
+    Attributes
+    ----------
+    n : int
+        Number of points.
+    dense : tuple of ndarray of shape (n, n)
+    dense_places : ndarray of int
+        Which of the kernels these are.
+    factors : ndarray of shape (total_rank, n)
+        The columns of all factors, as rows, kernel by kernel.
+    owners : ndarray of shape (total_rank,)
+        The kernel that a row belongs to.
+    size : int
+        Number of kernels.
+    """
+
+    n: int
+    dense: tuple[Array, ...]
+    dense_places: Array
+    factors: Array
+    owners: Array
+    size: int
+
+    def respond(self, beta: Array) -> "BankProducts":
+        """Return the products of all matrices with some vectors, of shape (n_tasks, n)."""
+        whole = np.zeros((len(beta), len(self.dense), self.n))
+        for b, out in zip(beta, whole, strict=True):
+            support = np.flatnonzero(b)
+            if 2 * len(support) < self.n:  # few rows are read, instead of all
+                for K, row in zip(self.dense, out, strict=True):
+                    add_rows(K, support, b[support], row)
+            else:
+                for K, row in zip(self.dense, out, strict=True):
+                    np.matmul(K, b, out=row)
+        return BankProducts(self, beta, whole, beta @ self.factors.T)
+
+    def combine(self, weights: Array) -> Array:
+        """Return the sum of the matrices with some weights >= 0, as a new array."""
+        total = np.zeros((self.n, self.n))
+        flat = total.ravel()
+        for K, m in zip(self.dense, self.dense_places, strict=True):
+            if weights[m] > 0.0:
+                daxpy(K.ravel(), flat, a=weights[m])
+        of_rows = weights[self.owners]
+        used = np.flatnonzero(of_rows)
+        if used.size:
+            rows = self.factors[used] * np.sqrt(of_rows[used])[:, None]
+            total += rows.T @ rows
+        return total
+
+    def matrix(self, m: int) -> Array:
+        """Return one of the matrices."""
+        place = np.flatnonzero(self.dense_places == m)
+        if place.size:
+            return np.asarray(self.dense[place[0]])
+        rows = self.factors[self.owners == m]
+        return np.asarray(rows.T @ rows)
+
+
+@dataclass(frozen=True, eq=False)
+class BankProducts:
+    """All products K_m beta_t, as far as they are stored.
+
+    Attributes
+    ----------
+    bank : Bank
+    beta : ndarray of shape (n_tasks, n)
+    whole : ndarray of shape (n_tasks, n_dense, n)
+        K_m beta_t of the matrices that are whole.
+    inner : ndarray of shape (n_tasks, total_rank)
+        F_m'beta_t of the factors.
+    """
+
+    bank: Bank
+    beta: Array
+    whole: Array
+    inner: Array
+
+    def forms(self, other: "BankProducts | None" = None) -> Array:
+        """Return ``sum_t beta_t'K_m beta_t``, or with another beta on one side, for every m."""
+        other = self if other is None else other
+        bank = self.bank
+        out = np.zeros(bank.size)
+        np.add.at(out, bank.owners, (self.inner * other.inner).sum(axis=0))
+        out[bank.dense_places] = np.einsum("tmi,ti->m", self.whole, other.beta)
+        return out
+
+    def sums(self, weights: Array) -> Array:
+        """Return ``sum_m weights_m K_m beta_t``, of shape (n_tasks, n)."""
+        bank = self.bank
+        total = np.einsum("m,tmi->ti", weights[bank.dense_places], self.whole)
+        return np.asarray(total + (self.inner * weights[bank.owners]) @ bank.factors)
+
+    def values(self, chosen: Array) -> Array:
+        """Return K_m beta_t for some kernels m in order, of shape (n_tasks, len(chosen), n)."""
+        bank = self.bank
+        out = np.empty((len(self.beta), len(chosen), bank.n))
+        starts = np.searchsorted(bank.owners, chosen)
+        ends = np.searchsorted(bank.owners, chosen, side="right")
+        places = np.searchsorted(bank.dense_places, chosen)
+        for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            if end > start:
+                np.matmul(self.inner[:, start:end], bank.factors[start:end], out=out[:, k])
+            else:
+                out[:, k] = self.whole[:, places[k]]
+        return out
+
+    def mix(self, other: "BankProducts", t: float) -> "BankProducts":
+        """Return the products with (1 - t) beta + t other_beta."""
+        pairs = zip(
+            (self.beta, self.whole, self.inner), (other.beta, other.whole, other.inner), strict=True
+        )
+        return BankProducts(self.bank, *((1.0 - t) * mine + t * theirs for mine, theirs in pairs))
+
+
+class TooLarge(ValueError):
+    """The matrices of a bank would take more memory than allowed."""
+
+
+def make_bank(n: int, sources: Iterable["Source"], max_bytes: float) -> Bank:
+    """Return the bank of some kernels.
+
+    Parameters
+    ----------
+    n : int
+        Number of points.
+    sources : iterable of Source
+        One a kernel.
+    max_bytes : float
+
+    Returns
+    -------
+    Bank
+
+    Raises
+    ------
+    TooLarge
+        Where the matrices take more than `max_bytes`.
+    """
+    dense: list[Array] = []
+    places: list[int] = []
+    factors: list[Array] = [np.empty((0, n))]
+    owners: list[Array] = [np.empty(0, dtype=np.intp)]
+    used, size = 0, 0
+    for m, source in enumerate(sources):
+        size += 1
+        rows = source.factor(min(n // _FACTOR_RATIO, _MAX_RANK))
+        used += 8 * n * (n if rows is None else len(rows))
+        if used > max_bytes:
+            raise TooLarge(f"{used} bytes for {size} kernels")
+        if rows is None:
+            dense.append(source.whole())
+            places.append(m)
+        else:
+            factors.append(rows)
+            owners.append(np.full(len(rows), m, dtype=np.intp))
+    return Bank(
+        n,
+        tuple(dense),
+        np.array(places, dtype=np.intp),
+        np.concatenate(factors),
+        np.concatenate(owners),
+        size,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Where a positive semidefinite Gram matrix comes from.
+
+    Parameters
+    ----------
+    diagonal : ndarray of shape (n,)
+    column : callable
+        From an index to that column of the matrix.
+    whole : callable
+        Returns the matrix, symmetric and in C order.
+    """
+
+    diagonal: Array
+    column: Callable[[int], Array]
+    whole: Callable[[], Array]
+
+    def factor(self, max_rank: int) -> Array | None:
+        """Return F' with K = F F' up to rounding, or None where the rank is larger.
+
+        By a Cholesky decomposition with the largest remaining diagonal entry as the next pivot.
+        """
+        left = self.diagonal.copy()
+        rows = np.empty((max_rank, len(left)))
+        largest = float(left.max())
+        allowed, hopeful = _RESIDUAL * largest, _RESIDUAL**_PART * largest
+        for rank in range(max_rank + 1):
+            pivot = int(left.argmax())
+            if left[pivot] <= allowed:
+                return rows[:rank].copy()
+            look = rank == int(_PART * max_rank) and rank >= _MIN_LOOK
+            if rank == max_rank or (look and left[pivot] > hopeful):
+                break
+            row = rows[rank]
+            np.subtract(self.column(pivot), rows[:rank, pivot] @ rows[:rank], out=row)
+            row /= np.sqrt(left[pivot])
+            left -= row**2
+            left[pivot] = 0.0
+        return None
+
+
+def is_indefinite(K: Array) -> bool:
+    """Return whether a symmetric matrix has a negative eigenvalue beyond rounding.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+
+    Returns
+    -------
+    bool
+    """
+    ridged = K.copy()
+    ridged[np.diag_indices_from(ridged)] += 1e-9 * abs(float(np.trace(K))) + np.finfo(float).tiny
+    try:
+        np.linalg.cholesky(ridged)
+    except np.linalg.LinAlgError:
+        return True
+    return False
+
+
+def from_matrix(K: Array) -> Source:
+    """Return the source of a matrix that is known."""
+    return Source(K.diagonal().copy(), K.__getitem__, lambda: K)

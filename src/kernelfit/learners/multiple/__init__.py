@@ -1,0 +1,1 @@
+"""Learners of weighted sums of kernels: with the machines, or by a rule."""

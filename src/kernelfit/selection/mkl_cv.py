@@ -1,0 +1,369 @@
+"""MKL with its parameters chosen by cross-validation."""
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from kernelfit.estimators.classifier import ClassifierMachine
+from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
+from kernelfit.estimators.multiple import MultipleKernelMachine
+from kernelfit.selection.folds import Geometry, Grid
+from kernelfit.selection.kernel_search import target_unit
+from kernelfit.selection.search import KernelSearch, not_negative, positive
+
+_CS = np.array([0.1, 1.0, 10.0, 100.0])
+_EPSILONS = np.array([0.1])
+_PS = (1.0, 4.0 / 3.0, 2.0, 4.0)
+
+
+class MultipleKernelSearch(KernelSearch):
+    """Base of the searches over C and, for the combination "lp", p, and in regression epsilon."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **KernelSearch._parameter_constraints,
+        **{
+            name: MultipleKernelMachine._parameter_constraints[name]
+            for name in ("kernels", "combination", "normalize")
+        },
+        "ps": ["array-like", None],
+    }
+    _names: tuple[str, ...] = (
+        "kernels",
+        "combination",
+        "normalize",
+        "fit_intercept",
+        "tol",
+        "max_iter",
+        "cache_size",
+    )
+
+    def _machine(self, **params):
+        """Return an unfitted machine with the search's fixed parameters and others."""
+        fixed = {name: getattr(self, name) for name in (*self._names, "verbose")}
+        machine = self._machine_class(**{**fixed, **params})
+        if hasattr(self, "feature_names_in_"):  # by which kernels may name their features
+            machine.feature_names_in_ = self.feature_names_in_
+        return machine
+
+    def _grid(self, X, y, weight):
+        regression = hasattr(self, "epsilons")
+        unit = target_unit(y, weight) if regression else 1.0
+        Cs = positive(unit * _CS if self.Cs is None else self.Cs, "Cs")
+        epsilons = [None]
+        if regression:
+            given = unit * _EPSILONS if self.epsilons is None else self.epsilons
+            epsilons = not_negative(given, "epsilons")
+        return Grid(self._kernel_params(), epsilons, Cs)
+
+    def _kernel_params(self):
+        """Return the parameters of the families of the grid."""
+        if self.combination != "lp":
+            if self.ps is not None:
+                raise ValueError(
+                    f"expected ps=None for combination={self.combination!r}, which has no p"
+                )
+            return [{}]
+        ps = positive(_PS if self.ps is None else self.ps, "ps")
+        if min(ps) < 1.0:
+            raise ValueError(f"expected ps to be at least 1, got {min(ps)}")
+        return [{"p": p} for p in ps]
+
+    def _geometry(self, X, grid):
+        """Return the given matrices; kernels of a bank share nothing."""
+        return Geometry(X if X.ndim == 3 else None)
+
+
+class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
+    r"""MKL classification with C chosen by cross-validation, and p where it counts.
+
+    .. math::
+
+        \hat\lambda = \arg\max_\lambda\; \frac1k \sum_{j=1}^k \mathrm{score}_j(\lambda),
+        \qquad \lambda = (C)
+
+    Each of the k folds is scored by a machine trained on the rest of the data, bank included.
+    Machines for growing C start from each other, weights and dual solution. `predict_proba` is
+    calibrated on the folds.
+
+    Parameters
+    ----------
+    Cs : array-like, default=None
+        Values of C to try. None means 0.1, 1, 10, 100.
+        Among equal scores the first counts. The best machine at the edge of a default grid extends
+        it, in up to three steps.
+    ps : array-like, default=None
+        Values of p to try for "lp"; None means 1, 4/3, 2 and 4.
+    n_average : int, default=1
+        Largest number of machines whose decision values are averaged: the best one, and those whose
+        scores fall short of its by no more than one standard error of the difference over the
+        folds; with a single split, those whose scores equal its. Where the folds cannot tell
+        machines apart, their mean predicts better than the first of them more often than not.
+    cv : int, splitter or iterable of (train, test), default=5
+        The folds, as in scikit-learn: of a number of them, stratified.
+    scoring : str or callable, default=None
+        A scorer of scikit-learn; None means accuracy. Sample weights count in either.
+    kernels : list, "precomputed" or None, default=None
+        The bank; see `MKLClassifier`.
+    combination : str, default="simple"
+        How the weights are found; see `MKLClassifier`.
+    lam : float, default=0.1
+        See `MKLClassifier`.
+    delta : float, default=0.0
+        See `MKLClassifier`.
+    normalize : bool, default=True
+        See `MKLClassifier`.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    kernel_sharing : {"joint", "separate"}, default="joint"
+        See `MKLClassifier`.
+    class_weight : dict or "balanced", default=None
+        Factors of C by class; "balanced" refers to the training part of a fold.
+    tol : float, default=1e-3
+        The duality gap to reach in the final training, relative to the objective.
+    search_tol : float, default=1e-2
+        The relative gap to reach in the folds.
+    max_iter : int, default=1000
+        Largest number of rounds in one problem.
+    cache_size : float, default=1000
+        Memory in MB for the kernel matrices of one job. A bank that needs more is refused.
+    n_jobs : int, default=None
+        Number of folds worked on at a time; threads unless a joblib backend is configured.
+    verbose : int, default=0
+        1 reports every fold through the logger ``kernelfit``.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen parameters; the first candidate of the best mean score.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its position in `cv_results_`.
+    best_estimator_ : MKLClassifier
+        Trained on all of the data with the chosen parameters, with its certificate.
+    estimators_ : list of MKLClassifier
+        The machines that are averaged, the best first.
+    cv_results_ : dict of ndarrays
+        As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
+        of its path.
+    n_splits_ : int
+        Number of folds.
+    n_iter_ : int or ndarray
+        Rounds of the best estimator's training.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where all of them are strings.
+
+    See Also
+    --------
+    MKLClassifier : The machine with given parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit import MKLClassifierCV
+    >>> X = np.random.default_rng(0).standard_normal((120, 3))
+    >>> y = X[:, 0] ** 2 + X[:, 1] > 1
+    >>> bank = [{"kernel": "rbf", "gamma": [0.1, 1.0], "features": "each"}]
+    >>> search = MKLClassifierCV(Cs=[1.0, 10.0], kernels=bank).fit(X, y)
+    >>> sorted(search.best_params_)
+    ['C']
+    >>> search.predict([[2.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
+    array([ True, False])
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **MultipleKernelSearch._parameter_constraints,
+        **ClassifierMachine._parameter_constraints,
+        **{
+            name: MKLClassifier._parameter_constraints[name]
+            for name in ("combination", "lam", "delta", "kernel_sharing")
+        },
+    }
+    _machine_class = MKLClassifier
+    _names = (*MultipleKernelSearch._names, "lam", "delta", "kernel_sharing", "class_weight")
+
+    def __init__(
+        self,
+        Cs=None,
+        ps=None,
+        *,
+        n_average=1,
+        cv=5,
+        scoring=None,
+        kernels=None,
+        combination="simple",
+        lam=0.1,
+        delta=0.0,
+        normalize=True,
+        fit_intercept=True,
+        kernel_sharing="joint",
+        class_weight=None,
+        tol=1e-3,
+        search_tol=1e-2,
+        max_iter=1000,
+        cache_size=1000,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.Cs = Cs
+        self.ps = ps
+        self.n_average = n_average
+        self.cv = cv
+        self.scoring = scoring
+        self.kernels = kernels
+        self.combination = combination
+        self.lam = lam
+        self.delta = delta
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.kernel_sharing = kernel_sharing
+        self.class_weight = class_weight
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
+    r"""MKL regression with C and epsilon chosen by cross-validation, and p where it counts.
+
+    .. math::
+
+        \hat\lambda = \arg\max_\lambda\; \frac1k \sum_{j=1}^k \mathrm{score}_j(\lambda),
+        \qquad \lambda = (C, \epsilon)
+
+    Each of the k folds is scored by a machine trained on the rest of the data, bank included.
+    Machines for growing C start from each other, weights and dual solution.
+
+    Parameters
+    ----------
+    Cs : array-like, default=None
+        Values of C to try. None means 0.1, 1, 10, 100 times the standard deviation of the targets.
+        Among equal scores the first counts. The best machine at the edge of a default grid extends
+        it, in up to three steps.
+    epsilons : array-like, default=None
+        Values of epsilon to try, half the widths of the tube in which errors cost nothing. None
+        means 0.1 times the standard deviation of the targets.
+    ps : array-like, default=None
+        Values of p to try for "lp"; None means 1, 4/3, 2 and 4.
+    n_average : int, default=1
+        Largest number of machines whose decision values are averaged: the best one, and those whose
+        scores fall short of its by no more than one standard error of the difference over the
+        folds; with a single split, those whose scores equal its. Where the folds cannot tell
+        machines apart, their mean predicts better than the first of them more often than not.
+    cv : int, splitter or iterable of (train, test), default=5
+        The folds, as in scikit-learn: of a number of them, not shuffled.
+    scoring : str or callable, default=None
+        A scorer of scikit-learn; None means R^2. Sample weights count in either.
+    kernels : list, "precomputed" or None, default=None
+        The bank; see `MKLRegressor`.
+    combination : str, default="simple"
+        How the weights are found; see `MKLRegressor`.
+    normalize : bool, default=True
+        See `MKLRegressor`.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    tol : float, default=1e-3
+        The duality gap to reach in the final training, relative to the objective.
+    search_tol : float, default=1e-2
+        The relative gap to reach in the folds.
+    max_iter : int, default=1000
+        Largest number of rounds in one problem.
+    cache_size : float, default=1000
+        Memory in MB for the kernel matrices of one job. A bank that needs more is refused.
+    n_jobs : int, default=None
+        Number of folds worked on at a time; threads unless a joblib backend is configured.
+    verbose : int, default=0
+        1 reports every fold through the logger ``kernelfit``.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen parameters; the first candidate of the best mean score.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its position in `cv_results_`.
+    best_estimator_ : MKLRegressor
+        Trained on all of the data with the chosen parameters, with its certificate.
+    estimators_ : list of MKLRegressor
+        The machines that are averaged, the best first.
+    cv_results_ : dict of ndarrays
+        As in scikit-learn's GridSearchCV. The times of a candidate are equal shares of the time
+        of its path.
+    n_splits_ : int
+        Number of folds.
+    n_iter_ : int or ndarray
+        Rounds of the best estimator's training.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where all of them are strings.
+
+    See Also
+    --------
+    MKLRegressor : The machine with given parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit import MKLRegressorCV
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(120, 2))
+    >>> y = np.sin(2 * X[:, 0])
+    >>> bank = [{"kernel": "rbf", "gamma": [0.1, 1.0], "features": "each"}]
+    >>> search = MKLRegressorCV(Cs=[1.0, 10.0], kernels=bank, combination="lp").fit(X, y)
+    >>> sorted(search.best_params_)
+    ['C', 'epsilon', 'p']
+    >>> bool(search.best_score_ > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **MultipleKernelSearch._parameter_constraints,
+        "epsilons": ["array-like", None],
+    }
+    _machine_class = MKLRegressor
+
+    def __init__(
+        self,
+        Cs=None,
+        epsilons=None,
+        ps=None,
+        *,
+        n_average=1,
+        cv=5,
+        scoring=None,
+        kernels=None,
+        combination="simple",
+        normalize=True,
+        fit_intercept=True,
+        tol=1e-3,
+        search_tol=1e-2,
+        max_iter=1000,
+        cache_size=1000,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.Cs = Cs
+        self.epsilons = epsilons
+        self.ps = ps
+        self.n_average = n_average
+        self.cv = cv
+        self.scoring = scoring
+        self.kernels = kernels
+        self.combination = combination
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose

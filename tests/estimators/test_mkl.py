@@ -1,0 +1,311 @@
+"""Machines on weighted sums of kernels: the bank, its weights, certificates and complaints."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_friedman1, make_moons
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC, SVR
+
+from kernelfit import KernelSVC, KernelSVR, MKLClassifier, MKLRegressor, TKLClassifier
+from kernelfit.inspection import audit
+
+WIDTHS = [{"kernel": "rbf", "gamma": [0.01, 0.1, 1.0, 10.0]}, "linear"]
+
+
+def moons(n=120):
+    X, y = make_moons(n, noise=0.25, random_state=0)
+    noise = np.random.default_rng(0).standard_normal((n, 2))
+    return np.hstack([scale(X), noise]), y
+
+
+def friedman(n=100):
+    X, y = make_friedman1(n, 5, noise=0.5, random_state=0)
+    return scale(X), scale(y)
+
+
+def not_symmetric(X, Y):
+    return X[:, :1] + 2.0 * Y[:, 0]
+
+
+def with_nan(X, Y):
+    return np.full((len(X), len(Y)), np.nan)
+
+
+def zero(X, Y):
+    return np.zeros((len(X), len(Y)))
+
+
+def indefinite(X, Y):
+    return 0.1 - X @ Y.T
+
+
+def test_default_bank_is_that_of_the_papers():
+    X, y = moons()
+    model = MKLClassifier(C=10.0).fit(X, y)
+    assert len(model.bank_) == len(model.weights_) == 13 * (X.shape[1] + 1)
+    groups = [member.features for member in model.bank_]
+    assert [groups.count(g) for g in (None, (0,), (1,), (2,), (3,))] == [13] * 5
+    X[:, 1] = 3.0  # a constant feature has no kernels of its own
+    assert len(MKLClassifier().fit(X, y).bank_) == 13 * 4
+
+
+@pytest.mark.parametrize("combination", ["simple", "lp", "average"])
+def test_bounds_follow_from_the_fitted_attributes(combination):
+    X, y = moons()
+    model = MKLClassifier(C=10.0, combination=combination, p=1.5).fit(X, y)
+    assert model.converged_ and model.status_ == "proved"
+    assert 0 <= model.dual_gap_ <= 1e-3 * model.objective_
+    K = model.kernel_(model.support_vectors_)
+    signs = np.where(y == 1, 1.0, -1.0)
+    hinge = np.maximum(1 - signs * model.decision_function(X), 0).sum()
+    beta = model.dual_coef_[0]
+    assert_allclose(0.5 * beta @ K @ beta + 10 * hinge, model.objective_ + model.dual_gap_)
+    assert np.all(model.weights_ >= 0.0)
+    if combination == "simple":
+        assert_allclose(model.weights_.sum(), 1.0, rtol=1e-12)
+        assert np.count_nonzero(model.weights_) < len(model.bank_) / 3
+    elif combination == "average":
+        assert_array_equal(model.weights_, 1 / len(model.bank_))
+    else:
+        assert_allclose(np.mean((len(model.bank_) * model.weights_) ** 1.5), 1.0, rtol=1e-3)
+    assert_array_equal(model.history_[-1], [model.objective_, model.dual_gap_])
+
+
+def test_simple_finds_the_features_that_matter():
+    X, y = moons(300)
+    bank = [{"kernel": "rbf", "gamma": 0.5, "features": "each"}]
+    model = MKLClassifier(C=10.0, kernels=bank).fit(X, y)
+    assert model.weights_[:2].sum() > 0.8
+
+
+@pytest.mark.parametrize("combination", ["simple", "lp", "average"])
+def test_one_kernel_is_the_plain_machine(combination):
+    X, y = load_iris(return_X_y=True)
+    model = MKLClassifier(
+        C=3.0, kernels=[{"kernel": "rbf", "gamma": 2.0}], combination=combination
+    ).fit(X, y)
+    plain = KernelSVC(C=3.0, gamma=2.0, multi_class="ovr").fit(X, y)
+    assert_array_equal(model.weights_, [1.0])
+    assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-9)
+    assert_allclose(model.objective_, plain.objective_.sum(), rtol=1e-12)
+    X, y = friedman()
+    model = MKLRegressor(kernels=["rbf"], combination=combination).fit(X, y)
+    assert_allclose(model.predict(X), KernelSVR().fit(X, y).predict(X), atol=1e-9)
+
+
+def test_average_is_a_machine_on_the_average():
+    X, y = moons()
+    kernels = [lambda A, B: rbf_kernel(A, B, 0.5), lambda A, B: polynomial_kernel(A, B, 2)]
+    model = MKLClassifier(C=2.0, kernels=kernels, combination="average").fit(X, y)
+
+    def average(A, B):
+        scale = np.mean(np.diag(polynomial_kernel(X, X, 2)))
+        return 0.5 * (rbf_kernel(A, B, 0.5) + polynomial_kernel(A, B, 2) / scale)
+
+    other = SVC(C=2.0, kernel=average, tol=1e-8).fit(X, y)
+    assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-5)
+    assert_allclose(model.kernel_(X[:5], X), average(X[:5], X), rtol=1e-12)
+
+
+def test_learned_kernel_works_in_other_machines():
+    X, y = moons()
+    model = MKLClassifier(C=2.0, tol=1e-7).fit(X, y)
+    kernel = pickle.loads(pickle.dumps(model.kernel_))
+    other = SVC(C=2.0, kernel=kernel, tol=1e-8).fit(X, y)
+    assert_allclose(model.decision_function(X), other.decision_function(X), atol=2e-3)
+    X, y = friedman()
+    model = MKLRegressor(C=2.0, tol=1e-7).fit(X, y)
+    other = SVR(C=2.0, kernel=model.kernel_, tol=1e-8).fit(X, y)
+    assert_allclose(model.predict(X), other.predict(X), atol=2e-3)
+
+
+def test_kernels_learned_elsewhere_join_the_bank():
+    X, y = moons()
+    tessellated = TKLClassifier(C=2.0).fit(X, y)
+    alone = MKLClassifier(C=2.0, kernels=["linear"]).fit(X, y)
+    both = MKLClassifier(C=2.0, kernels=["linear", tessellated.kernel_]).fit(X, y)
+    assert both.objective_ <= alone.objective_ + alone.dual_gap_
+    assert both.weights_[-1] > 0.0
+    assert audit(both, X, y).confirmed
+
+
+@pytest.mark.parametrize("combination", ["simple", "lp", "average"])
+@pytest.mark.parametrize("sharing", ["joint", "separate"])
+def test_classes_share_weights_or_do_not(combination, sharing):
+    X, y = load_iris(return_X_y=True)
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    model = MKLClassifier(
+        C=5.0, kernels=WIDTHS, combination=combination, kernel_sharing=sharing
+    ).fit(X, y, sample_weight=weight)
+    assert model.score(X, y) > 0.9
+    assert model.weights_.shape == ((5,) if sharing == "joint" else (3, 5))
+    assert hasattr(model, "kernel_") == (sharing == "joint")
+    for found in np.atleast_1d(np.array(audit(model, X, y, weight), dtype=object)):
+        assert found.confirmed, found
+
+
+def test_the_audit_says_no_to_other_weights():
+    X, y = moons()
+    model = MKLClassifier(C=5.0, kernels=WIDTHS).fit(X, y)
+    assert audit(model, X, y).confirmed
+    model._thetas = [np.roll(model.weights_, 1)]
+    assert not audit(model, X, y).confirmed
+
+
+def test_regressors_are_confirmed():
+    X, y = friedman()
+    for combination in ("simple", "lp", "average"):
+        assert audit(MKLRegressor(combination=combination).fit(X, y), X, y).confirmed
+
+
+def stack(X, Y):
+    kernels = [rbf_kernel(X, Y, g) for g in (0.1, 1.0)] + [polynomial_kernel(X, Y, 2)]
+    return np.stack(kernels, axis=-1)
+
+
+@pytest.mark.parametrize("sharing", ["joint", "separate"])
+def test_given_matrices_are_the_kernels_that_made_them(sharing):
+    X, y = load_iris(return_X_y=True)
+    train, test = np.arange(0, 150, 2), np.arange(1, 150, 2)
+    K, K_test = stack(X[train], X[train]), stack(X[test], X[train])
+    gamma = 1 / X.shape[1]
+    bank = [
+        {"kernel": "rbf", "gamma": [0.1, 1.0]},
+        {"kernel": "poly", "degree": 2, "coef0": 1, "gamma": gamma},
+    ]
+    options = {"C": 5.0, "tol": 1e-7, "kernel_sharing": sharing}
+    known = MKLClassifier(kernels=bank, **options).fit(X[train], y[train])
+    given = MKLClassifier(kernels="precomputed", **options).fit(K, y[train])
+    assert given.kernel_ is None and not hasattr(given, "bank_")
+    assert_allclose(given.weights_, known.weights_, atol=1e-3)
+    assert_allclose(given.decision_function(K_test), known.decision_function(X[test]), atol=1e-3)
+    assert np.all(np.atleast_1d([a.confirmed for a in np.atleast_1d(audit(given, K, y[train]))]))
+
+
+def test_given_matrices_are_split_by_scikit_learn():
+    X, y = moons()
+    K = stack(X, X)
+    model = MKLClassifier(kernels="precomputed", C=5.0)
+    assert cross_val_score(model, K, y).mean() > 0.85
+    grid = GridSearchCV(model, {"C": [0.1, 1.0], "combination": ["simple", "lp"]}).fit(K, y)
+    assert grid.best_score_ > 0.8
+    weight = np.arange(len(y)) % 3 > 0
+    fitted = clone(model).fit(K, y, sample_weight=weight)
+    kept = np.flatnonzero(weight)
+    fewer = clone(model).fit(K[np.ix_(kept, kept)], y[kept])
+    assert_allclose(fitted.decision_function(K), fewer.decision_function(K[:, kept]), atol=1e-6)
+
+
+def test_features_by_number_mask_and_name():
+    pandas = pytest.importorskip("pandas")
+    X, y = moons()
+    entries = [[1, 3], np.array([False, True, False, True]), ["b", "d"]]
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    found = []
+    for features in entries:
+        bank = [{"kernel": "rbf", "gamma": "0.5*scale", "features": features}]
+        model = MKLClassifier(kernels=bank).fit(frame, y)
+        assert model.bank_[0].features == (1, 3)
+        found.append(model.decision_function(frame))
+    assert_array_equal(found[0], found[1])
+    assert_array_equal(found[0], found[2])
+    expected = KernelSVC(gamma=0.25 / X[:, [1, 3]].var()).fit(X[:, [1, 3]], y)
+    assert_allclose(found[0], expected.decision_function(X[:, [1, 3]]), atol=1e-9)
+
+
+def test_weights_are_repetitions():
+    X, y = moons()
+    repeats = np.random.default_rng(0).integers(0, 3, len(y))
+    weighted = MKLClassifier(C=2.0).fit(X, y, sample_weight=repeats)
+    repeated = MKLClassifier(C=2.0).fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
+    assert_array_equal(weighted.weights_, repeated.weights_)
+    assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
+
+
+def test_warm_start_takes_fewer_steps_and_ends_alike():
+    X, y = moons()
+    model = MKLClassifier(C=2.0, kernels=WIDTHS, warm_start=True, tol=1e-6).fit(X, y)
+    cold, objective = model.n_iter_, model.objective_
+    assert model.fit(X, y).n_iter_ < cold
+    assert_allclose(model.objective_, objective, rtol=1e-5)
+    model.set_params(C=0.5).fit(X, y)  # an earlier solution need not fit into the box
+    assert audit(model, X, y).confirmed
+    model.set_params(kernels=WIDTHS[:1]).fit(X, y)
+    assert len(model.weights_) == 4 and audit(model, X, y).confirmed
+
+
+def test_memory_is_that_of_the_kernels_that_need_it():
+    X, y = moons(200)
+    few = [{"kernel": "rbf", "gamma": [0.1, 0.2], "features": "each"}]
+    MKLClassifier(kernels=few, cache_size=0.5).fit(X, y)
+    narrow = [{"kernel": "rbf", "gamma": [10.0, 20.0]}]
+    with pytest.raises(ValueError, match=r"at most cache_size=0.5 MB, got 2 kernels on 200 rows"):
+        MKLClassifier(kernels=narrow, cache_size=0.5).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("kernels", "message"),
+    [
+        ([], "expected at least one kernel in kernels, got an empty bank"),
+        ([with_nan], "finite"),
+        ([zero], "expected kernel 0 of the bank, .* that is not zero, got only zeros"),
+        (["rbf", indefinite], "expected kernel 1 of the bank, .* to be positive semidefinite"),
+        ([{"kernel": "poly", "degree": 3, "coef0": -9.0}], "to be positive semidefinite"),
+        ([not_symmetric], "to be symmetric"),
+        ([{"kernel": "rbf", "features": []}], r"in kernels\[0\]: .* name at least one feature"),
+        (
+            ["rbf", {"kernel": "rbf", "features": [4]}],
+            r"in kernels\[1\]: .* from 0 to 3, got \[4\]",
+        ),
+        ([{"kernel": "rbf", "features": [-1]}], "from 0 to 3"),
+        ([{"kernel": "rbf", "features": "all"}], "features to be None, 'each' or a list"),
+        ([{"kernel": "rbf", "features": ["x"]}], "columns from 0 to 3"),
+        ([{"kernel": "rbf", "gamma": -1.0}], "gamma to be a positive number"),
+        ([{"kernel": "rbf", "gamma": "wide"}], "got 'wide'"),
+        ([{"kernel": "poly", "degree": 1.5}], "degree to be an integer"),
+        ([{"kernel": "poly", "coef0": "a"}], "coef0 to be a number"),
+        (["sigmoid"], "'sigmoid'"),
+        ([{"gamma": 1.0}], "a dict with 'kernel'"),
+        ([{"kernel": "rbf", "width": 1.0}], "a dict with 'kernel'"),
+        ([3], "a dict with 'kernel'"),
+        ([{"kernel": zero, "gamma": 1.0}], "no 'gamma' for a callable"),
+    ],
+)
+def test_complaints_of_a_bank(kernels, message):
+    X, y = moons()
+    model = MKLClassifier(kernels=kernels)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "classes_")
+
+
+def test_complaints_of_given_matrices():
+    X, y = moons()
+    model = MKLClassifier(kernels="precomputed")
+    K = stack(X, X)
+    with pytest.raises(ValueError, match=r"of shape \(n_samples, n_samples, n_kernels\)"):
+        model.fit(K[:, :50], y)
+    with pytest.raises(ValueError, match="at least one precomputed kernel matrix"):
+        model.fit(K[:, :, :0], y)
+    bad = K.copy()
+    bad[3, 4, 1] = np.nan
+    with pytest.raises(ValueError, match=r"precomputed matrix 1 to be finite, got nan at \(3, 4\)"):
+        model.fit(bad, y)
+    with pytest.raises(ValueError, match="precomputed matrix 2 to be positive semidefinite"):
+        model.fit(np.concatenate([K[..., :2], -K[..., :1]], axis=-1), y)
+    with pytest.raises(ValueError, match=r"precomputed matrix 0 .* not zero"):
+        model.fit(0 * K, y)
+    with pytest.raises(ValueError, match=r"\(n_test, 120, 3\), got"):
+        model.fit(K, y).predict(K[:, :, :2])
+
+
+def test_overflow_is_named():
+    X, y = moons()
+    with pytest.raises(ValueError, match="overflow in kernel 0"):
+        MKLClassifier(kernels=[{"kernel": "poly", "gamma": 1e200, "degree": 2}]).fit(X, y)

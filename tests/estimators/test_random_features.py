@@ -1,0 +1,88 @@
+"""RandomFeatureAlignment: kernel, selection, weights, sparse data, bad input."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_iris
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from kernelfit import KernelSVC, RandomFeatureAlignment
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def test_equal_weights_approximate_the_gaussian_kernel(iris):
+    X, y = iris[0][::5], iris[1][::5]
+    features = RandomFeatureAlignment(0.3, n_components=50_000, rho=0.0, random_state=0)
+    Z = features.fit_transform(X, y)
+    np.testing.assert_allclose(Z @ Z.T, rbf_kernel(X, gamma=0.3), atol=0.03)
+
+
+def test_alignment_is_that_of_the_learned_kernel(iris):
+    X, y = iris
+    features = RandomFeatureAlignment(random_state=0, n_components=300).fit(X, y)
+    Z = features.transform(X)
+    Y = (y[:, None] == np.arange(3)) - 1 / 3
+    np.testing.assert_allclose(np.sum((Y.T @ Z) ** 2) / 150**2, features.objective_)
+    uniform = RandomFeatureAlignment(random_state=0, n_components=300, rho=0.0).fit(X, y)
+    assert features.objective_ > 1.5 * uniform.objective_
+    assert features.dual_gap_ <= 1e-10 * features.objective_
+    assert Z.shape[1] < 300 and np.all(features.weights_ > 0)
+    assert list(features.get_feature_names_out()[:2]) == [
+        "randomfeaturealignment0",
+        "randomfeaturealignment1",
+    ]
+
+
+def test_features_that_matter_are_found():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 10))
+    features = RandomFeatureAlignment(0.05, rho=50.0, random_state=0).fit(X, np.sin(3 * X[:, 4]))
+    size = np.sum(features.weights_ * features.frequencies_**2, axis=1)
+    assert size.argmax() == 4 and size[4] > 2 * np.delete(size, 4).max()
+
+
+def test_weights_equal_repeated_rows(iris):
+    X, y = iris
+    weight = np.random.default_rng(0).integers(0, 4, 150)
+    rows = np.repeat(np.arange(150), weight)
+    first = RandomFeatureAlignment(random_state=0).fit(X, y, sample_weight=weight)
+    second = RandomFeatureAlignment(random_state=0).fit(X[rows], y[rows])
+    np.testing.assert_allclose(first.weights_, second.weights_, rtol=1e-6, atol=1e-9)
+
+
+def test_sparse_data_and_targets_of_all_kinds(iris):
+    X, y = iris
+    features = RandomFeatureAlignment(random_state=0, task="regression")
+    dense = features.fit(X, y).transform(X)
+    again = features.fit(sparse.csr_array(X), y).transform(sparse.csr_array(X))
+    np.testing.assert_allclose(dense, again, rtol=1e-9)
+    both = features.fit(X, np.column_stack([y, 0 * y])).transform(X)
+    np.testing.assert_allclose(dense, both, rtol=1e-6)
+
+
+def test_pipeline_search_and_pickle(iris):
+    X, y = iris
+    features = RandomFeatureAlignment(random_state=0, n_components=200)
+    pipeline = make_pipeline(features, KernelSVC(kernel="linear"))
+    grid = {"randomfeaturealignment__rho": [0.0, 5.0], "kernelsvc__C": [1.0, 100.0]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
+    assert search.best_score_ > 0.9
+    again = pickle.loads(pickle.dumps(search))
+    np.testing.assert_array_equal(again.predict(X), search.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"rho": -1.0}, "rho"), ({"gamma": 0.0}, "gamma"), ({"n_components": 0}, "n_components")],
+)
+def test_bad_input_is_named(iris, options, message):
+    with pytest.raises(ValueError, match=message):
+        RandomFeatureAlignment(**options).fit(*iris)

@@ -1,0 +1,71 @@
+"""The Gram matrices of many kernels, whole or as factors."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from kernelfit.families.multiple.bank import TooLarge, from_matrix, is_indefinite, make_bank
+from kernelfit.families.multiple.kernels import BankKernel
+from kernelfit.kernels.standard import RBF, Polynomial
+
+EPS = np.finfo(float).eps
+
+
+def matrices(n, seed, kinds):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 2))
+    kernels = (RBF(5.0), Polynomial(2, 1.0, 1.0), BankKernel(RBF(0.3), (0,)), RBF(0.01))
+    return [kernels[kind](X) for kind in kinds], rng
+
+
+@given(st.integers(8, 60), st.integers(0, 99), st.lists(st.integers(0, 3), min_size=1, max_size=6))
+@settings(max_examples=30)
+def test_products_are_those_of_the_matrices(n, seed, kinds):
+    K, rng = matrices(n, seed, kinds)
+    bank = make_bank(n, map(from_matrix, K), np.inf)
+    assert bank.size == len(K)
+    for m, exact in enumerate(K):
+        assert_allclose(bank.matrix(m), exact, rtol=0, atol=100 * EPS * abs(exact).max())
+    weights = rng.uniform(size=len(K)) * rng.integers(0, 2, len(K))
+    total = sum(w * k for w, k in zip(weights, K, strict=True))
+    scale = 1000 * EPS * abs(np.sum(K, axis=0)).max()
+    assert_allclose(bank.combine(weights), total, rtol=0, atol=scale)
+    beta, other = rng.standard_normal((2, 2, n))
+    beta[0, rng.uniform(size=n) < 0.8] = 0.0  # few rows are read
+    found, found_other = bank.respond(beta), bank.respond(other)
+    tolerance = {"rtol": 0, "atol": n**2 * scale}
+    chosen = np.arange(0, len(K), 2)
+    assert_allclose(found.values(chosen), [[K[m] @ b for m in chosen] for b in beta], **tolerance)
+    assert_allclose(found.sums(weights), beta @ total, **tolerance)
+    assert_allclose(found.forms(), [sum(b @ k @ b for b in beta) for k in K], **tolerance)
+    cross = [sum(b @ k @ c for b, c in zip(beta, other, strict=True)) for k in K]
+    assert_allclose(found.forms(found_other), cross, **tolerance)
+    mixed = found.mix(found_other, 0.3)
+    assert_allclose(mixed.sums(weights), (0.7 * beta + 0.3 * other) @ total, **tolerance)
+    assert_allclose(mixed.beta, 0.7 * beta + 0.3 * other, rtol=1e-12)
+
+
+def test_a_kernel_of_one_feature_is_a_small_factor():
+    X = np.random.default_rng(0).standard_normal((400, 1))
+    K = RBF(0.5)(X)
+    bank = make_bank(400, [from_matrix(K)], 8 * 400 * 100)
+    assert not bank.dense and len(bank.factors) < 40
+    assert_allclose(bank.matrix(0), K, rtol=0, atol=100 * EPS)
+
+
+def test_matrices_that_take_too_much_are_refused():
+    K = RBF(100.0)(np.random.default_rng(0).standard_normal((50, 3)))
+    make_bank(50, [from_matrix(K)] * 2, 2 * 8 * 50**2)
+    with pytest.raises(TooLarge):
+        make_bank(50, [from_matrix(K)] * 3, 2 * 8 * 50**2)
+
+
+def test_negative_eigenvalues_beyond_rounding_are_found():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    K = RBF(0.01)(X)
+    assert not is_indefinite(K)
+    assert not is_indefinite(Polynomial(1, 1.0, 0.0)(X))
+    assert is_indefinite(K - 1e-3 * np.eye(60))
+    assert is_indefinite(-K)

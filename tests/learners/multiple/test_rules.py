@@ -1,0 +1,100 @@
+"""Weights by rules, against the formulas of their papers."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from kernelfit.families.multiple.bank import from_matrix, make_bank
+from kernelfit.families.multiple.weights import SimplexWeights
+from kernelfit.kernels.standard import RBF, Linear, Polynomial
+from kernelfit.learners.multiple.alignment import align, alignf
+from kernelfit.learners.multiple.easy import easy
+from kernelfit.learners.multiple.proportional import folds, proportional
+from kernelfit.tasks.losses import hinge, tube
+from tests.reference import multiple_kernels as reference
+
+N = 48
+X = np.random.default_rng(0).standard_normal((N, 3))
+TARGET = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1]
+SIGN = np.where(TARGET > 0, 1.0, -1.0)
+OTHER = np.where(X[:, 2] > 0.5, 1.0, -1.0)
+# Whole matrices and factors, one of them a constant kernel, which says nothing.
+MATRICES = [
+    RBF(1.0)(X),
+    Linear()(X[:, :1]),
+    RBF(0.2)(X[:, :1]),
+    Polynomial(2, 0.3, 1.0)(X),
+    np.ones((N, N)),
+    RBF(10.0)(X),
+]
+ONES = np.ones(N)
+
+
+def family(matrices=MATRICES):
+    bank = make_bank(len(matrices[0]), map(from_matrix, matrices), np.inf)
+    return SimplexWeights(bank, lambda weights: None)
+
+
+def repeated(repeats):
+    rows = np.repeat(np.arange(N), repeats)
+    return family([K[np.ix_(rows, rows)] for K in MATRICES]), rows
+
+
+@pytest.mark.parametrize("targets", [[SIGN], [TARGET], [SIGN, OTHER]])
+def test_alignment_is_that_of_the_paper(targets):
+    tasks = tuple(tube(t, 1.0, 0.1) for t in targets)
+    Y = sum(np.outer(t, t) for t in targets)
+    expected = reference.alignments(MATRICES[:4] + MATRICES[5:], Y)
+    found = align(family(), tasks, ONES)
+    assert found[4] < 1e-6
+    assert_allclose(np.delete(found, 4), expected / expected.sum(), atol=1e-6)
+    kernels = MATRICES[:4] + MATRICES[5:]
+    best = reference.largest_alignment(kernels, Y)
+    found = alignf(family(kernels), tasks, ONES)
+    assert_allclose(found.sum(), 1.0, rtol=1e-12)
+    assert_allclose(found, best, atol=2e-5)
+
+
+@pytest.mark.parametrize("lam", [0.01, 0.1, 0.9, 1.0])
+def test_easy_is_that_of_the_paper(lam):
+    found = easy(family(), (hinge(SIGN, 1.0),), ONES, lam=lam)
+    assert_allclose(found, reference.easy(MATRICES, SIGN, lam), atol=1e-6)
+
+
+def test_easy_of_several_tasks_is_that_of_their_sum():
+    both = easy(family(), (hinge(SIGN, 1.0), hinge(OTHER, 1.0)), ONES, lam=0.1)
+    alone = [easy(family(), (hinge(s, 1.0),), ONES, lam=0.1) for s in (SIGN, OTHER)]
+    low, high = np.minimum(*alone), np.maximum(*alone)
+    assert np.all((low - 1e-9 <= both) & (both <= high + 1e-9))
+
+
+@pytest.mark.parametrize("rule", [align, alignf, lambda *args: easy(*args, lam=0.2)])
+def test_weights_are_repetitions(rule):
+    repeats = np.random.default_rng(1).integers(1, 4, N)
+    many, rows = repeated(repeats)
+    weighted = rule(family(), (hinge(SIGN, 1.0),), repeats.astype(float))
+    assert_allclose(rule(many, (hinge(SIGN[rows], 1.0),), np.ones(len(rows))), weighted, atol=1e-6)
+
+
+def test_proportional_is_that_of_the_papers():
+    fold = folds(SIGN, True)
+    sizes = [np.bincount(fold[s]) for s in (SIGN > 0, SIGN < 0)]
+    assert all(np.ptp(size) <= 1 for size in sizes)
+    accuracy = reference.accuracies(MATRICES, SIGN, 2.0, fold)
+    for delta in (0.0, 0.6):
+        merit = np.maximum(accuracy - delta, 0)
+        found = proportional(family(), (hinge(SIGN, 2.0),), ONES, classify=True, delta=delta)
+        # The folds' machines meet a rough tolerance: a point at the boundary may change sides.
+        assert_allclose(found, merit / merit.sum(), atol=2 / N / merit.sum())
+    error = reference.squared_errors(MATRICES, TARGET, 2.0, 0.1, folds(TARGET, False))
+    found = proportional(family(), (tube(TARGET, 2.0, 0.1),), ONES, classify=False, delta=0.0)
+    merit = error.sum() - error
+    assert_allclose(found, merit / merit.sum(), atol=5e-3)
+
+
+def test_rules_that_find_nothing_give_equal_weights():
+    constant = family([np.ones((N, N)), 2 * np.ones((N, N))])
+    task = (hinge(SIGN, 1.0),)
+    assert_allclose(align(constant, task, ONES).sum(), 1.0)
+    found = proportional(family(), task, ONES, classify=True, delta=0.999)
+    assert_array_equal(found, np.full(6, 1 / 6))

@@ -16,6 +16,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kernelfit.solvers.saddle.alternation import ADMM, ALTERNATING, DAMPED
+from kernelfit.solvers.saddle.column_generation import COLUMN_GENERATION
 from kernelfit.solvers.saddle.frank_wolfe import FRANK_WOLFE
 from kernelfit.solvers.saddle.fully_corrective import FULLY_CORRECTIVE
 from kernelfit.solvers.saddle.gradient import GRADIENT_SOLVERS
@@ -26,7 +27,7 @@ from kernelfit.solvers.saddle.problem import SaddleProblem, solve_saddle
 from kernelfit.tasks.losses import hinge, tube
 from kernelfit.tasks.task import Task
 
-FAST = (FULLY_CORRECTIVE, HYBRID, KERNEL_WEIGHTS, NEWTON, DAMPED)
+FAST = (COLUMN_GENERATION, FULLY_CORRECTIVE, HYBRID, KERNEL_WEIGHTS, NEWTON, DAMPED)
 SLOW = (FRANK_WOLFE, APD, *GRADIENT_SOLVERS.values())  # sublinear
 PLAIN = (ALTERNATING, ADMM)  # certified, though they need not converge
 SOLVERS = {solver.name: solver for solver in (*FAST, *SLOW, *PLAIN)}

@@ -35,7 +35,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         kernel matrices in the shape (n_samples, n_samples, n_kernels).
     combination : str, default="simple"
         How the weights are found: "simple", "lp", "average", "align", "alignment",
-        "easy" or "pwmk"; see Notes.
+        "easy", "pwmk" or "bayes"; see Notes.
     p : float, default=2.0
         The norm for "lp", at least 1. The ball has the radius ``n_kernels ** (1 / p - 1)``, so that
         equal weights that sum to one are on its surface: from 1 to infinity it leads from "simple"
@@ -101,7 +101,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     dual_gap_ : float or ndarray of shape (n_classes,)
         Upper minus lower bound on the optimum.
     status_ : str or ndarray of str
-        "proved": the gap is a proof.
+        "proved": the gap is a proof; "non-convex" for "bayes".
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of iterations.
     converged_ : bool or ndarray of shape (n_classes,)
@@ -131,10 +131,12 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     "alignment"  the sum with the largest such alignment, alignf of [3]_
     "easy"       EasyMKL: by the parts of the margin of the sum of all kernels [4]_
     "pwmk"       by the accuracy of each kernel alone, less `delta`, in three folds [5]_
+    "bayes"      BMKL: the posterior means, of any sign; C and weights of rows do not count [6]_
     ===========  ==================================================================================
 
-    All but those of "lp" sum to one. For "simple" and "lp" the certificate is that of weights and
-    machine together; for the others, of the machine with these weights.
+    All but those of "lp" and "bayes" sum to one. For "simple" and "lp" the certificate is that of
+    weights and machine together; for the others, of the machine with these weights. "bayes" has
+    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan.
 
     References
     ----------
@@ -149,6 +151,8 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     .. [5] H. Tanabe, T. B. Ho, C. H. Nguyen, S. Kawasaki, "Simple but effective methods for
        combining kernels in computational biology", Research, Innovation and Vision for the Future
        (2008).
+    .. [6] M. Gönen, "Bayesian efficient multiple kernel learning", International Conference on
+       Machine Learning (2012).
 
     Examples
     --------
@@ -238,8 +242,8 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
         and polynomials of degree 1 to 3, on all features and on each. For "precomputed", X holds
         kernel matrices in the shape (n_samples, n_samples, n_kernels).
     combination : str, default="simple"
-        How the weights are found: "simple", "lp", "average", "align", "alignment" or
-        "pwmk"; see Notes.
+        How the weights are found: "simple", "lp", "average", "align", "alignment",
+        "pwmk" or "bayes"; see Notes.
     p : float, default=2.0
         The norm for "lp", at least 1. The ball has the radius ``n_kernels ** (1 / p - 1)``, so that
         equal weights that sum to one are on its surface: from 1 to infinity it leads from "simple"
@@ -292,7 +296,7 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
     dual_gap_ : float
         Upper minus lower bound on the optimum.
     status_ : str
-        "proved": the gap is a proof.
+        "proved": the gap is a proof; "non-convex" for "bayes".
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -320,8 +324,9 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
                  [4]_
     ===========  ==================================================================================
 
-    All but those of "lp" sum to one. For "simple" and "lp" the certificate is that of weights and
-    machine together; for the others, of the machine with these weights.
+    All but those of "lp" and "bayes" sum to one. For "simple" and "lp" the certificate is that of
+    weights and machine together; for the others, of the machine with these weights. "bayes" has
+    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan.
 
     References
     ----------
@@ -334,6 +339,8 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
     .. [4] S. Qiu, T. Lane, "A framework for multiple kernel support vector regression and its
        applications to siRNA efficacy prediction", IEEE/ACM Transactions on Computational Biology
        and Bioinformatics 6 (2009).
+    .. [5] M. Gönen, "Bayesian efficient multiple kernel learning", International Conference on
+       Machine Learning (2012).
 
     Examples
     --------

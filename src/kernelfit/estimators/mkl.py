@@ -133,7 +133,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     "alignment"  the sum with the largest such alignment, alignf of [3]_
     "easy"       EasyMKL: by the parts of the margin of the sum of all kernels [4]_
     "pwmk"       by the accuracy of each kernel alone, less `delta`, in three folds [5]_
-    "bayes"      BMKL: the posterior means, of any sign; C and weights of rows do not count [6]_
+    "bayes"      BMKL: the posterior means, of any sign; without C, loss and weights of rows [6]_
     ===========  ==================================================================================
 
     All but those of "lp" and "bayes" sum to one. For "simple" and "lp" the certificate is that of

@@ -17,7 +17,7 @@ from kernelfit.kernels.gram import DenseGram
 from kernelfit.kernels.standard import RBF, Linear
 from kernelfit.solvers.saddle.frank_wolfe import FRANK_WOLFE
 from kernelfit.solvers.saddle.gradient import GRADIENT_SOLVERS
-from kernelfit.solvers.saddle.problem import SaddleProblem, solve_saddle
+from kernelfit.solvers.saddle.problem import Progress, SaddleProblem, solve_saddle
 from tests.families.conformance import LOSSES, SOLVERS, FamilyConformance, make_task, solution
 from tests.reference.kernel_learning import conic_value
 
@@ -165,8 +165,15 @@ def test_the_suite_says_why_no_solver_runs():
         Incomplete().test_solver("frank_wolfe", "hinge")
 
 
+def refuses_two_tasks(solver):
+    """Return whether that is the first thing a solver finds wrong with no family at all."""
+    with pytest.raises((ValueError, AttributeError)) as found:
+        next(solver.steps(SaddleProblem(None, (None, None)), Progress(1e-3), None))
+    return found.type is ValueError
+
+
 def test_the_table_of_solvers_is_true():
-    """Every solver has a row, with its module and what it needs of a family."""
+    """Every solver has a row, with its module, what it needs of a family and how many tasks."""
     section = PAGE.partition("\n## The solvers\n")[2].partition("\nThe members")[0]
     rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| `")]
     named = set()
@@ -176,6 +183,7 @@ def test_the_table_of_solvers_is_true():
         for solver in found.values() if found is GRADIENT_SOLVERS else [found]:
             named.add(solver.name)
             assert sorted(members[0]) == sorted(solver.needs), solver.name
+            assert row[4].strip() == ("one" if refuses_two_tasks(solver) else "any"), solver.name
         defined = PAGE.partition("\nThe members")[2]
         shared = {"initial", "mix", "D", "form", "contract", "broad", "directions"}
         for member in {m for cell in members for m in cell} - shared:

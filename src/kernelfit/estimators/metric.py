@@ -21,7 +21,7 @@ from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import threads_for
-from kernelfit.utils.validation import check_weights
+from kernelfit.utils.validation import check_sizes, check_weights
 
 _MAX_PAIRS = 2000  # drawn unless another number is asked for
 
@@ -215,6 +215,8 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         columns, labelled = target_columns(y, self.task)
         if self.method == "logdet" and not (labelled and y.ndim == 1):
             raise ValueError("expected one column of class labels for method='logdet'")
+        if self.method == "logdet":
+            check_sizes(X)
         points = draw_points(X, columns, weight, self.max_samples, seed)
         with threads_for(len(points.X)):
             fitted._learn(points, seed)

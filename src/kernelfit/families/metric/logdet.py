@@ -20,9 +20,9 @@ with :math:`A^{-1} = I + \sum_c \delta_c\lambda_c v_cv_c'` and
 :math:`1/\xi_c = 1/b_c - \delta_c\lambda_c/\gamma`. It is concave, with the gradient
 :math:`\delta_c (p_c - \xi_c)` and the Hessian
 :math:`-\delta_c\delta_e (v_c'A v_e)^2 - [c = e]\,\xi_c^2/\gamma`. The papers maximise it in one
-multiplier after the other; projected Newton steps, with all multipliers that are positive or should
-become so, need a handful. For any A the bounds :math:`\max(p_c, b_c)` of similar pairs and
-:math:`\min(p_c, b_c)` of others are feasible, so the difference to g is a duality gap.
+multiplier after the other; projected Newton steps [3]_ need ten or some more. For any A the bounds
+:math:`\max(p_c, b_c)` of similar pairs and :math:`\min(p_c, b_c)` of others are feasible, so the
+difference to g is a duality gap.
 
 References
 ----------
@@ -30,6 +30,8 @@ References
    ICML 2007.
 .. [2] P. Jain, B. Kulis, J. V. Davis, I. S. Dhillon. Metric and kernel learning using a linear
    transformation. Journal of Machine Learning Research 13, 2012.
+.. [3] D. P. Bertsekas. Projected Newton methods for optimization problems with simple constraints.
+   SIAM Journal on Control and Optimization 20, 1982.
 """
 
 from dataclasses import dataclass
@@ -42,8 +44,11 @@ from scipy.linalg import cho_factor, cho_solve
 Array = NDArray[Any]
 
 _ASCENT = 1e-4  # of the dual function, as a share of what its gradient promises
+_SHARE = 0.5  # of the way to the end of the domain, at most, a step
 _SHORTEST = 1e-12  # step
-_JITTER = 1e-13  # of the Hessian, relative to its largest diagonal entry
+_JITTER = 1e-12  # of the Hessian with ones on its diagonal
+_NEAR_ZERO = 0.1  # of multipliers in units of the curvature: if they should fall, to zero
+_SPREAD = 1e-13  # of eigenvalues: beyond, the smallest is rounding
 _ROUNDING = 1e-13  # of the gap, a feature
 _NEAR, _FAR = 5.0, 95.0  # percentiles of the distances that are the bounds
 
@@ -165,7 +170,7 @@ def learn_logdet(
         converged = gap <= max(tol * objective, _ROUNDING * len(A))
         if converged or len(history) > max_iter:
             break
-        moved = _newton_step(constraints, A, multipliers, slack)
+        moved = _newton_step(constraints, multipliers, slack)
         if moved is None:  # rounding prevents more
             break
         multipliers = moved
@@ -201,29 +206,40 @@ def assess(
     return A, objective, max(objective - dual, 0.0)
 
 
-def _newton_step(
-    constraints: Constraints, A: Array, multipliers: Array, slack: float
-) -> Array | None:
-    """Return better multipliers by a projected Newton step, or None where none are found."""
-    V, sign, bound = constraints.V, constraints.sign, constraints.bound
-    Q = (V @ A) @ V.T
-    xi = 1.0 / (1.0 / bound - sign * multipliers / slack)
+def _newton_step(constraints: Constraints, multipliers: Array, slack: float) -> Array | None:
+    """Return better multipliers by a Newton step, or None where rounding prevents more."""
+    V, sign = constraints.V, constraints.sign
+    values, vectors = np.linalg.eigh(_inverse(constraints, multipliers))
+    half = V @ (vectors / np.sqrt(values))
+    Q = half @ half.T
+    xi = 1.0 / (1.0 / constraints.bound - sign * multipliers / slack)
     slope = sign * (Q.diagonal() - xi)
-    free = np.flatnonzero((multipliers > 0.0) | (slope > 0.0))
-    if not len(free):
-        return None
-    H = np.outer(sign[free], sign[free]) * Q[np.ix_(free, free)] ** 2
-    H[np.diag_indices_from(H)] += xi[free] ** 2 / slack
-    H[np.diag_indices_from(H)] += _JITTER * H.diagonal().max()
-    direction = np.zeros(len(V))
-    direction[free] = cho_solve(cho_factor(H, overwrite_a=True), slope[free])
+    H = np.outer(sign, sign) * Q**2
+    H[np.diag_indices_from(H)] += xi**2 / slack
+    scale = np.sqrt(H.diagonal())
+    H /= np.outer(scale, scale)
+    H[np.diag_indices_from(H)] += _JITTER
+    # In units in which the curvature is one: multipliers near zero that should fall go to zero,
+    # others take the Newton step. Near the solution the few that are merely small are not touched.
+    slope, low = slope / scale, -multipliers * scale
+    near = min(_NEAR_ZERO, float(np.linalg.norm(np.maximum(slope, low))))
+    falls = (-low <= near) & (slope <= 0.0)
+    bound, free = np.flatnonzero(falls), np.flatnonzero(~falls)
+    direction = low.copy()
+    right = slope[free] - H[np.ix_(free, bound)] @ low[bound]
+    direction[free] = cho_solve(cho_factor(H[np.ix_(free, free)], overwrite_a=True), right)
+    # Half of the distance to the end of the domain is kept: beyond, the model is of little worth.
+    whole = sign * np.maximum(direction, low) / scale
+    towards = np.linalg.eigvalsh(half.T @ (whole[:, None] * half))[0]
+    towards = min(float(towards), float(np.min(-whole * xi / slack)))
+    step = min(1.0, _SHARE / -towards) if towards < 0.0 else 1.0
     value = _dual_value(constraints, multipliers, slack)
-    step = 1.0
     while step > _SHORTEST:
-        moved = np.maximum(multipliers + step * direction, 0.0)
-        promised = float(slope @ (moved - multipliers))
-        if _dual_value(constraints, moved, slack) > value + _ASCENT * max(promised, 0.0):
-            return moved
+        change = np.maximum(step * direction, low)
+        moved = np.maximum(multipliers + change / scale, 0.0)
+        promised = max(float(slope @ change), 0.0)
+        if _dual_value(constraints, moved, slack) > value + _ASCENT * promised:
+            return np.asarray(moved)
         step *= 0.5
     return None
 
@@ -231,13 +247,10 @@ def _newton_step(
 def _dual_value(constraints: Constraints, multipliers: Array, slack: float) -> float:
     """Return the dual function, minus infinity outside of its domain."""
     left = 1.0 - constraints.sign * multipliers * constraints.bound / slack
-    if left.min(initial=1.0) <= 0.0:
+    values = np.linalg.eigvalsh(_inverse(constraints, multipliers))
+    if left.min(initial=1.0) <= 0.0 or values[0] <= _SPREAD * values[-1]:
         return -np.inf
-    try:
-        factor = np.linalg.cholesky(_inverse(constraints, multipliers))
-    except np.linalg.LinAlgError:
-        return -np.inf
-    return 2.0 * float(np.log(factor.diagonal()).sum()) + slack * float(np.log(left).sum())
+    return float(np.log(values).sum()) + slack * float(np.log(left).sum())
 
 
 def _inverse(constraints: Constraints, multipliers: Array) -> Array:

@@ -71,5 +71,7 @@ def column_generation_steps(
 
 
 COLUMN_GENERATION = SaddleSolver(
-    "column_generation", column_generation_steps, needs=("initial", "restricted", "grown")
+    "column_generation",
+    column_generation_steps,
+    needs=("initial", "restricted", "reweighted", "grown"),
 )

@@ -248,7 +248,8 @@ def run_rounds(
     ending: Ending = "max_iter" if rounds == max_iter and not stalled else "rounding"
     decision = state.exact_decision()
     # Where the entries of K are far above the objective, their rounding makes K indefinite.
-    state.convex &= bool(beta @ decision >= -2.0 * found.resolution)
+    rounding = 2.0 * found.resolution + 1e-3 * abs(found.objective)
+    state.convex &= bool(beta @ decision >= -rounding)
     return DualResult(
         x=beta,
         objective=found.objective,

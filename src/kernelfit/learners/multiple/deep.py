@@ -47,6 +47,7 @@ from kernelfit.tasks.task import Task
 _SMOOTHING = 0.1  # eta
 _SLOPE = 5.0  # of Psi(x) = 1 / (1 + exp(-5 x))
 _STEP, _SHORTEST, _LONGER = 1.0, 1e-3, 2.0
+_LEAST = 1e-9  # of the largest weight: smaller ones are 0
 _FALL = 1e-3  # of T: the least that a step must gain
 
 
@@ -141,6 +142,7 @@ def _exponentiated(weights: Array, slope: Array, step: float) -> Array:
     if size == 0.0:
         return weights
     moved = weights * np.exp(-step * (slope - slope.min()) / size)
+    moved[moved < _LEAST * moved.max()] = 0.0
     return np.asarray(moved / moved.sum())
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kernelfit.estimators.metric import KernelMetric
     from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
     from kernelfit.estimators.nadaraya_watson import NadarayaWatson
+    from kernelfit.estimators.one_class import KernelOneClass
+    from kernelfit.estimators.quantile import KernelQuantileRegressor
     from kernelfit.estimators.random_features import RandomFeatureAlignment
     from kernelfit.estimators.ridge import KernelRidgeClassifier, KernelRidgeRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
@@ -54,6 +56,8 @@ __all__ = [
     "KNPLRegressorCV",
     "KernelKMeans",
     "KernelMetric",
+    "KernelOneClass",
+    "KernelQuantileRegressor",
     "KernelRidgeClassifier",
     "KernelRidgeClassifierCV",
     "KernelRidgeRegressor",
@@ -97,6 +101,8 @@ _HOME = {
     "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
     "KernelKMeans": "kernelfit.clustering.kernel_kmeans",
     "KernelMetric": "kernelfit.estimators.metric",
+    "KernelOneClass": "kernelfit.estimators.one_class",
+    "KernelQuantileRegressor": "kernelfit.estimators.quantile",
     "KernelRidgeClassifier": "kernelfit.estimators.ridge",
     "KernelRidgeClassifierCV": "kernelfit.selection.ridge_cv",
     "KernelRidgeRegressor": "kernelfit.estimators.ridge",

@@ -15,7 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from kernelfit import AutoKernelClassifier, AutoKernelRegressor, KernelSVC
+from kernelfit.ensemble import base as base_module
 from kernelfit.ensemble import part as part_module
+from kernelfit.ensemble import search as search_module
+from kernelfit.ensemble import training as training_module
 
 FEW = ["gaussian (standard)", "laplacian (ranks)"]
 
@@ -282,6 +285,46 @@ def test_more_rows_than_the_race(monkeypatch):
     model = AutoKernelRegressor(members=[*FEW, "forest"], random_state=0).fit(X[:420], y[:420])
     assert model.score(X[420:], y[420:]) > 0.9
     assert model.search_rows_ == 420
+
+
+def test_little_time_still_gives_an_answer(friedman, binary):
+    """The plain machine comes first, however little time there is."""
+    model = AutoKernelRegressor(time_limit=1e-6, random_state=0).fit(*friedman[:2])
+    assert {name.partition(", width")[0] for name in model.members_} == {"gaussian (standard)"}
+    assert model.score(*friedman[2:]) > 0.7
+    X, y = make_friedman1(500, n_features=5, random_state=1)
+    model = AutoKernelRegressor(time_limit=1e-6, random_state=0).fit(X[:450], y[:450])
+    assert model.score(X[450:], y[450:]) > 0.5
+    assert model.search_rows_ == 400
+
+
+def test_many_rows_are_searched_in_part_and_trained_on_landmarks(monkeypatch):
+    monkeypatch.setattr(search_module, "RACE_ROWS", 80)
+    for module in (search_module, base_module):
+        monkeypatch.setattr(module, "MAX_ROWS", 160)
+    monkeypatch.setattr(base_module, "_PART_ROWS", 40)
+    X, y = make_friedman1(700, n_features=5, noise=0.5, random_state=1)
+    options = {"members": [*FEW, "forest", "additive"], "random_state": 0}
+    exact = AutoKernelRegressor(**options).fit(X[:600], y[:600])
+    assert exact.search_rows_ == 160
+    assert exact.training_ == "exact on 600 rows"
+    monkeypatch.setattr(training_module, "_MAX_MATRIX_BYTES", 8 * 300**2)
+    monkeypatch.setattr(training_module, "_LANDMARKS", 250)
+    few = AutoKernelRegressor(**options).fit(X[:600], y[:600])
+    assert few.training_ == "250 landmarks of 600 rows"
+    assert exact.score(X[600:], y[600:]) > 0.9
+    assert few.score(X[600:], y[600:]) > exact.score(X[600:], y[600:]) - 0.03
+    assert np.isfinite(few.predict_interval(X[600:])).all()
+
+
+def test_compression(monkeypatch):
+    X, y = make_friedman1(400, n_features=5, noise=0.5, random_state=1)
+    options = {"members": [*FEW, "exponential"], "random_state": 0}
+    whole = AutoKernelRegressor(**options).fit(X[:300], y[:300])
+    small = AutoKernelRegressor(compress=True, **options).fit(X[:300], y[:300])
+    assert small.training_ == "75 landmarks of 300 rows"
+    assert len(pickle.dumps(small._machines)) < 0.6 * len(pickle.dumps(whole._machines))
+    assert small.score(X[300:], y[300:]) > whole.score(X[300:], y[300:]) - 0.05
 
 
 def test_folds_of_the_user(friedman):

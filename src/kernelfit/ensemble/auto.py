@@ -35,6 +35,9 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
         estimators or pipelines, which see the table as numbers, standardised.
     ensemble : bool, default=True
         Whether to mix the members; else the best one is used alone.
+    compress : bool, default=False
+        Whether to predict faster at some loss: members of small weight are dropped, and from 200
+        rows on the others are spanned by a quarter of the rows, chosen by leverage.
     cv : int, cross-validation generator or iterable, default=5
         The folds; a number stands for folds balanced in the target.
     scoring : str or callable, default=None
@@ -196,6 +199,9 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
         estimators or pipelines, which see the table as numbers, standardised.
     ensemble : bool, default=True
         Whether to mix the members; else the best one is used alone.
+    compress : bool, default=False
+        Whether to predict faster at some loss: members of small weight are dropped, and from 200
+        rows on the others are spanned by a quarter of the rows, chosen by leverage.
     cv : int, cross-validation generator or iterable, default=5
         The folds; a number stands for folds balanced in the target.
     scoring : str or callable, default=None

@@ -26,6 +26,7 @@ from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
 
 _SMALL = 0.02  # weights below do not pay for the time of a prediction
+_SMALL_COMPRESSED = 0.05
 _PART_ROWS = 100  # of a part that is balanced in the target
 
 
@@ -40,6 +41,7 @@ class AutoKernel(BaseEstimator):
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "members": [StrOptions({"default"}), list, tuple],
         "ensemble": ["boolean"],
+        "compress": ["boolean"],
         "cv": ["cv_object"],
         "scoring": [str, callable, None],
         "categorical_features": ["array-like", None],
@@ -55,6 +57,7 @@ class AutoKernel(BaseEstimator):
         *,
         members="default",
         ensemble=True,
+        compress=False,
         cv=5,
         scoring=None,
         categorical_features=None,
@@ -66,6 +69,7 @@ class AutoKernel(BaseEstimator):
         self.time_limit = time_limit
         self.members = members
         self.ensemble = ensemble
+        self.compress = compress
         self.cv = cv
         self.scoring = scoring
         self.categorical_features = categorical_features
@@ -177,7 +181,8 @@ class AutoKernel(BaseEstimator):
         """Search, combine, train and set the fitted attributes."""
         n, single = len(data.weight), not self.ensemble
         recipes = choose_recipes(self.members, data.table.shape[1], is_classifier(self))
-        clock.reserved = min(0.4 * clock.limit, 3.0 * training_seconds(n))
+        if np.isfinite(clock.limit):  # to combine and to train three members
+            clock.reserved = min(0.2 * clock.limit + 3.0 * training_seconds(n), 0.5 * clock.limit)
         sample, folds, order = self._search_rows(data, folds, seed)
         outcome = self._outcome(sample)
         with ProgressBar(bool(self.verbose), clock.limit) as bar:
@@ -187,18 +192,22 @@ class AutoKernel(BaseEstimator):
             found = search.run(recipes)
             members = [member for one in found for member in one.members]
             scores = np.concatenate([one.scores for one in found])
-            alone = outcome.combine(scores, search.tested, single=single)
-            keep = np.flatnonzero(alone.stack.weights >= _SMALL)
+            alone = outcome.combine(scores, search.tested, single)
+            small = _SMALL_COMPRESSED if self.compress else _SMALL
+            keep = np.flatnonzero(alone.stack.weights >= small)
             if not len(keep):
-                keep = np.argsort(-alone.stack.weights, kind="stable")[:10]
+                keep = np.argsort(-alone.stack.weights, kind="stable")[:5]
+            # A fold tries several members, so this is more than one takes, features included.
+            share = n / (len(search.folds) * len(search.tested))
+            seconds = np.array([share * one.seconds for one in found for _ in one.members])
             trained = train(
-                data, [members[k] for k in keep], alone.stack.weights[keep],
-                seed=seed, n_jobs=self.n_jobs, clock=clock,
+                data, [members[k] for k in keep], alone.stack.weights[keep], seconds[keep],
+                seed=seed, n_jobs=self.n_jobs, clock=clock, compress=self.compress,
             )  # fmt: skip
         keep = keep[trained.chosen]
-        used = outcome.combine(scores[keep], search.tested, single=single)
+        used = outcome.combine(scores[keep], search.tested, single, alone.take(keep))
         fold_scores = FoldScores(self, sample, search.folds, weighted)
-        self.cv_score_ = fold_scores.of_combination(outcome, scores, single)
+        self.cv_score_ = fold_scores.of_combination(outcome, scores, single, alone)
         self.leaderboard_ = tabulate(found, alone, keep, used, trained, fold_scores, scores, data)
         self.members_ = [members[k].name for k in keep]
         self.weights_ = used.stack.weights

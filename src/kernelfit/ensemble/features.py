@@ -4,7 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 from kernelfit.ensemble.members import Recipe
 from kernelfit.ensemble.views import View, learn_view
@@ -97,7 +102,7 @@ def learn_features(data: Data, recipe: Recipe, seed: int) -> Features:
     """
     view = learn_view(data.table, data.is_category, data.weight, recipe.shape)
     if recipe.kernel == "forest":
-        return Features(view, forest=_grow(view(data.table), data, seed))
+        return Features(view, forest=_grow(view(data.table), data, recipe.metric == "splits", seed))
     if recipe.metric == "none":
         return Features(view)
     points = draw_points(view(data.table), data.targets, data.weight, _METRIC_POINTS, seed)
@@ -111,17 +116,31 @@ def learn_features(data: Data, recipe: Recipe, seed: int) -> Features:
     return Features(view, factor=points.in_units_of_the_data(learned.factor))
 
 
-def _grow(Z: Array, data: Data, seed: int) -> Forest:
-    """Return extremely randomised trees, for which a weight of 2 is a repeated row."""
-    options = {
+def _grow(Z: Array, data: Data, best_splits: bool, seed: int) -> Forest:
+    """Return trees with random splits, or with the best split of some random features.
+
+    They grow on all rows, not on samples of them, so that a weight of 2 is a repeated row.
+    """
+    options: dict[str, Any] = {
         "n_estimators": _TREES,
         "min_weight_fraction_leaf": min(0.5, _LEAF / data.weight.sum()),
         "random_state": seed,
     }
+    grown: Any
     if data.labels is None:
-        grown = ExtraTreesRegressor(max_features=0.5, **options)
+        options["max_features"] = 0.5
+        grown = (
+            RandomForestRegressor(bootstrap=False, **options)
+            if best_splits
+            else ExtraTreesRegressor(**options)
+        )
         grown.fit(Z, data.targets[:, 0], data.weight)
     else:
-        grown = ExtraTreesClassifier(**options).fit(Z, data.labels, data.weight)
+        grown = (
+            RandomForestClassifier(bootstrap=False, **options)
+            if best_splits
+            else ExtraTreesClassifier(**options)
+        )
+        grown.fit(Z, data.labels, data.weight)
     trees = [one.tree_ for one in grown.estimators_]
     return Forest.join([(t.feature, t.threshold, t.children_left, t.children_right) for t in trees])

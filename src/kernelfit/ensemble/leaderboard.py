@@ -28,7 +28,7 @@ class FoldScores:
         self.classes = owner.classes_ if is_classifier(owner) else None
         self.scorer = None if owner.scoring is None else check_scoring(owner, scoring=owner.scoring)
 
-    def of_combination(self, outcome, scores, single):
+    def of_combination(self, outcome, scores, single, start):
         """Return the mean score of combinations that were made without the fold they predict."""
         tests = [test for _, test in self.folds]
         found = []
@@ -36,7 +36,7 @@ class FoldScores:
             others = test  # one fold alone
             if len(tests) > 1:
                 others = np.setdiff1d(np.concatenate(tests[:k] + tests[k + 1 :]), test)
-            combination = outcome.combine(scores, others, single=single)
+            combination = outcome.combine(scores, others, single, start)
             found.append(self.score(combination(scores[:, test]), test))
         return float(np.mean(found))
 

@@ -12,13 +12,15 @@ from sklearn.base import is_classifier
 
 from kernelfit.ensemble.views import Shape
 
-Metric = Literal["none", "widths", "gradients"]
+Metric = Literal["none", "widths", "gradients", "splits"]
 KernelName = Literal["gaussian", "exponential", "laplacian", "additive", "forest"]
 
 _RIDGES = tuple(10.0 ** np.arange(-5, 2))
+_FEW_RIDGES = tuple(10.0 ** np.arange(-4, 1))
 _GAUSSIAN = tuple(4.0 ** np.arange(-2, 3))
 _KINKED = tuple(4.0 ** np.arange(-1.5, 1))  # kernels with a kink at 0 depend less on their width
-_ADDITIVE = tuple(4.0 ** np.arange(-2, 2))
+_KINKED_FEW = (0.25, 1.0, 4.0)
+_ADDITIVE = tuple(4.0 ** np.arange(-2, 1))
 _LEARNED = (0.25, 1.0, 4.0)  # of a width that a metric has learned
 _MAX_ADDITIVE_FEATURES = 30  # each costs a pass over the kernel matrix
 
@@ -32,8 +34,8 @@ class Recipe:
     kernel : {"gaussian", "exponential", "laplacian", "additive", "forest"}
     shape : {"standard", "ranks"}
         The view of the table.
-    metric : {"none", "widths", "gradients"}
-        What is learned of the distance.
+    metric : {"none", "widths", "gradients", "splits"}
+        What is learned of the distance; for a forest, whether its splits are the best of some.
     widths : tuple of float
         Factors of the kernel's natural inverse width.
     ridges : tuple of float
@@ -46,11 +48,16 @@ class Recipe:
     ridges: tuple[float, ...] = _RIDGES
 
     @property
+    def races(self) -> bool:
+        """Whether few rows are to tell the widths: not where learning takes most of the time."""
+        return self.kernel != "forest" and self.metric == "none"
+
+    @property
     def cost(self) -> float:
         """How long it takes, in units of the plain Gaussian: a first guess."""
         if self.kernel in ("forest", "additive"):
-            return 4.0
-        return 1.0 if self.metric == "none" else 8.0
+            return 5.0
+        return 1.0 if self.metric == "none" else 6.0
 
     @property
     def name(self) -> str:
@@ -101,6 +108,7 @@ class EstimatorRecipe:
     kernel: str = "given"
     metric: Metric = "none"
     cost: float = 4.0
+    races: bool = False
 
 
 def default_recipes(n_features: int, classify: bool) -> list[Recipe]:
@@ -120,22 +128,20 @@ def default_recipes(n_features: int, classify: bool) -> list[Recipe]:
         Recipe("gaussian", "standard", widths=_GAUSSIAN),
         Recipe("forest"),
         Recipe("laplacian", "ranks", widths=_KINKED),
-        Recipe("gaussian", "standard", "widths", _LEARNED),
+        Recipe("gaussian", "standard", "widths", _LEARNED, _FEW_RIDGES),
         Recipe("gaussian", "ranks", widths=_GAUSSIAN),
         Recipe("laplacian", "standard", widths=_KINKED),
-        Recipe("laplacian", "standard", "widths", _KINKED),
+        Recipe("laplacian", "standard", "widths", _KINKED_FEW, _FEW_RIDGES),
         Recipe("exponential", "standard", widths=_KINKED),
-        Recipe("gaussian", "ranks", "widths", _LEARNED),
-        Recipe("laplacian", "ranks", "widths", _KINKED),
+        Recipe("gaussian", "ranks", "widths", _LEARNED, _FEW_RIDGES),
+        Recipe("laplacian", "ranks", "widths", _KINKED_FEW, _FEW_RIDGES),
         Recipe("exponential", "ranks", widths=_KINKED),
+        Recipe("forest", "standard", "splits"),
     ]
     if not classify:  # a rotation pays in regression alone
-        recipes.append(Recipe("gaussian", "standard", "gradients", _LEARNED))
+        recipes.append(Recipe("gaussian", "standard", "gradients", _LEARNED, _FEW_RIDGES))
     if n_features <= _MAX_ADDITIVE_FEATURES:
-        recipes += [
-            Recipe("additive", "standard", widths=_ADDITIVE),
-            Recipe("additive", "ranks", widths=_ADDITIVE),
-        ]
+        recipes.append(Recipe("additive", "ranks", widths=_ADDITIVE))
     return recipes
 
 

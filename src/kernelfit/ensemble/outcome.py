@@ -5,7 +5,7 @@ same members at other rows into predictions. As it is a pure function of rows, a
 makes it from all folds but one and applies it to that one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,10 @@ class MeanCombination:
     lowest: float
     highest: float
 
+    def take(self, keep: Array) -> "MeanCombination":
+        """Return some of the members, as a start for their combination."""
+        return replace(self, losses=self.losses[keep])
+
     def __call__(self, scores: Array) -> Array:
         """Return predictions of shape (n,) from scores of shape (n_members, n, 1)."""
         return np.clip(self.stack.weights @ scores[:, :, 0], self.lowest, self.highest)
@@ -87,6 +91,11 @@ class ProbabilityCombination:
     members: tuple[Calibration, ...]
     mixture: Calibration
 
+    def take(self, keep: Array) -> "ProbabilityCombination":
+        """Return some of the members, as a start for their combination."""
+        members = tuple(self.members[k] for k in keep)
+        return replace(self, members=members, losses=self.losses[keep])
+
     def __call__(self, scores: Array) -> Array:
         """Return probabilities of shape (n, n_classes) from scores (n_members, n, k)."""
         p = [calibrate(s) for calibrate, s in zip(self.members, scores, strict=True)]
@@ -110,7 +119,9 @@ class Regression:
     targets: Array
     weight: Array
 
-    def combine(self, scores: Array, rows: Array, single: bool = False) -> MeanCombination:
+    def combine(
+        self, scores: Array, rows: Array, single: bool = False, start: Any = None
+    ) -> MeanCombination:
         """Return the best combination on some rows.
 
         Parameters
@@ -119,6 +130,8 @@ class Regression:
         rows : ndarray of int
         single : bool, default=False
             Whether it consists of the best member alone.
+        start : object, default=None
+            Not used: nothing here takes steps.
 
         Returns
         -------
@@ -148,7 +161,13 @@ class Classification:
     labels: Array
     weight: Array
 
-    def combine(self, scores: Array, rows: Array, single: bool = False) -> ProbabilityCombination:
+    def combine(
+        self,
+        scores: Array,
+        rows: Array,
+        single: bool = False,
+        start: ProbabilityCombination | None = None,
+    ) -> ProbabilityCombination:
         """Return the best combination on some rows.
 
         Parameters
@@ -157,19 +176,26 @@ class Classification:
         rows : ndarray of int
         single : bool, default=False
             Whether it consists of the best member alone.
+        start : ProbabilityCombination, default=None
+            Of the same members on more rows.
 
         Returns
         -------
         ProbabilityCombination
         """
         labels, weight = self.labels[rows], self.weight[rows]
-        members = tuple(fit_calibration(s, labels, weight) for s in scores[:, rows])
+        starts = [None] * len(scores) if start is None else start.members
+        members = tuple(
+            fit_calibration(s, labels, weight, begin)
+            for s, begin in zip(scores[:, rows], starts, strict=True)
+        )
         p = np.stack([calibrate(s) for calibrate, s in zip(members, scores[:, rows], strict=True)])
         truth = p[:, np.arange(len(rows)), labels]
         losses = -np.log(np.maximum(truth, _FLOOR)) @ weight / weight.sum()
         stack = _single(losses) if single else stack_log(truth, weight, _PULL / weight.sum())
         mixed = np.tensordot(stack.weights, p, axes=1)
-        mixture = fit_calibration(_logits(mixed), labels, weight)
+        begin = None if start is None else start.mixture
+        mixture = fit_calibration(_logits(mixed), labels, weight, begin)
         return ProbabilityCombination(stack, losses, members, mixture)
 
 

@@ -1,8 +1,8 @@
 """Out-of-fold scores of members, in an order of work that can stop at any time.
 
-A recipe is first tried in all widths and ridges on few rows (the race), then on many around what
-did best there. A plain Gaussian machine goes all the way first; then the others race, and go on in
-the order in which they arrived. Before each unit of work its time is forecast from that of the
+A recipe whose members are many and quick is first tried in all widths and ridges on few rows (the
+race), then on many rows around what did best there; one that fell far behind is not. The first
+recipe is a plain Gaussian machine. Before each unit of work its time is forecast from that of the
 units before, and it is left out if it would end too late.
 """
 
@@ -27,6 +27,7 @@ Fold = tuple[Array, Array]
 RACE_ROWS = 400
 MAX_ROWS = 2500  # that members are compared on
 _GRID_SHARE = 0.25  # of the members of a race that go on, in time
+_HOPELESS = 2.0  # a loss in the race that is so many times the least
 _KEPT = 2  # members of a recipe that go into the stack
 _DIGITS = 7  # of a loss that count when members are ranked: the others are rounding
 _REFIT_SHARE = 0.25  # of the time of a search that training on all rows takes at most
@@ -143,7 +144,7 @@ class Search:
         """Take as many rows as leave time for half of the recipes."""
         size = min(MAX_ROWS, len(self._order))
         cost = sum(recipe.cost for recipe in recipes[: -(-len(recipes) // 2)]) / recipes[0].cost
-        affordable = self._clock.left / (2.0 * cost * raced.seconds * _GRID_SHARE)
+        affordable = max(self._clock.left, 0.0) / (2.0 * cost * raced.seconds * _GRID_SHARE)
         if affordable < (size / RACE_ROWS) ** 2.7:
             size = int(max(RACE_ROWS, RACE_ROWS * affordable ** (1 / 2.7)))
         if size > RACE_ROWS:
@@ -154,25 +155,27 @@ class Search:
         if len(self._order) <= RACE_ROWS:
             return self._run_all(recipes)
         found: list[Found] = []
-        raced: list[tuple[Any, Found]] = []
-        pace = ratio = 0.0
-        for recipe in recipes:  # the first goes all the way
-            if found and not self._clock.allows(pace * recipe.cost):
+        lead, pace, race_pace = np.inf, 0.0, 0.0
+        for number, recipe in enumerate(recipes):
+            forecast = pace * recipe.cost + (race_pace if recipe.races else 0.0)
+            if found and not self._clock.allows(forecast):
                 continue
-            first = self._try(self._few, recipe, recipe.widths, recipe.ridges)
-            pace = max(pace, first.seconds / recipe.cost)
-            if not found:
-                self._choose_rows(recipes, first)
-                found.append(self._finish(recipe, first))
-                ratio = found[0].seconds / first.seconds
-            else:
-                raced.append((recipe, first))
-            self._report(len(found) + len(raced), 2 * len(recipes), recipe.name, found)
-        raced.sort(key=lambda pair: float(f"{pair[1].losses[0]:.{_DIGITS}g}"))
-        for recipe, first in raced:
-            if self._clock.allows(ratio * first.seconds):
-                found.append(self._finish(recipe, first))
-                self._report(len(recipes) + len(found), 2 * len(recipes), recipe.name, found)
+            widths, ridges = recipe.widths, recipe.ridges
+            if recipe.races or not found:
+                raced = self._try(self._few, recipe, widths, ridges)
+                race_pace = max(race_pace, raced.seconds)
+                lead = min(lead, raced.losses[0])
+                if not found:
+                    self._choose_rows(recipes, raced)
+                elif raced.losses[0] > _HOPELESS * lead:
+                    continue
+                if self._many is self._few:  # no time for more
+                    found.append(raced)
+                    continue
+                widths, ridges = _around(recipe, raced.members)
+            found.append(self._try(self._many, recipe, widths, ridges))
+            pace = max(pace, found[-1].seconds / recipe.cost)
+            self._report(number + 1, len(recipes), recipe.name, found)
         return found
 
     def _run_all(self, recipes: Sequence[Any]) -> list[Found]:
@@ -185,15 +188,6 @@ class Search:
             pace = max(pace, found[-1].seconds / recipe.cost)
             self._report(number + 1, len(recipes), recipe.name, found)
         return found
-
-    def _finish(self, recipe: Any, raced: Found) -> Found:
-        """Try, on many rows, what lies around the best of the race."""
-        if self._many is self._few:  # no time for more
-            return raced
-        best = raced.members[0]
-        widths = _around(recipe.widths, best.width, [m.width for m in raced.members], below=False)
-        ridges = _around(recipe.ridges, best.ridge, [m.ridge for m in raced.members], below=True)
-        return self._try(self._many, recipe, widths, ridges)
 
     def _try(
         self, rows: "_Rows", recipe: Any, widths: Sequence[float], ridges: Sequence[float]
@@ -249,22 +243,15 @@ class _Rows:
         return out
 
 
-def _around(
-    grid: Sequence[float], best: float, good: Sequence[float], *, below: bool
-) -> tuple[float, ...]:
-    """Return the best value, its neighbour for more rows, and the next best.
+def _around(recipe: Any, raced: Sequence[Member]) -> tuple[list[float], list[float]]:
+    """Return the widths and ridges to try on more rows: the best, and those that more rows need.
 
-    More rows need a smaller ridge and a narrower kernel.
+    These are a narrower kernel and a smaller ridge.
     """
-    values = sorted(grid)
-    place = values.index(best)
-    chosen = {best}
-    step = -1 if below else 1
-    if 0 <= place + step < len(values):
-        chosen.add(values[place + step])
-    if below:
-        chosen.update(good)
-    return tuple(value for value in values if value in chosen)
+    widths, ridges = sorted(recipe.widths), sorted(recipe.ridges)
+    width, ridge = widths.index(raced[0].width), ridges.index(raced[0].ridge)
+    good = {ridges.index(member.ridge) for member in raced} | {ridge, max(ridge - 1, 0)}
+    return widths[width : width + 2], [ridges[k] for k in sorted(good)]
 
 
 def _rounded(losses: Array) -> Array:

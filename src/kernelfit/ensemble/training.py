@@ -49,8 +49,9 @@ def n_landmarks(n: int, seconds: float) -> int | None:
     if 8 * n * n <= _MAX_MATRIX_BYTES and 2.0 * forecast_seconds(n**3 / 3.0) <= seconds:
         return None
     # n m^2 operations, of half the speed, and kernel values twice.
-    affordable = np.sqrt(seconds / max(4.0 * forecast_seconds(n), 1e-12))
-    return int(min(n, np.clip(affordable, _FEWEST_LANDMARKS, _LANDMARKS)))
+    affordable = np.sqrt(max(seconds, 0.0) / (4.0 * forecast_seconds(n)))
+    m = int(np.clip(affordable, _FEWEST_LANDMARKS, _LANDMARKS))
+    return m if m < n else None
 
 
 def training_seconds(n: int) -> float:
@@ -63,10 +64,12 @@ def train(
     data: Data,
     members: Sequence[Member],
     weights: Any,
+    expected: Any,
     *,
     seed: int,
     n_jobs: int | None,
     clock: Clock,
+    compress: bool = False,
 ) -> Trained:
     """Train members on all rows, those of the largest weights first.
 
@@ -75,10 +78,14 @@ def train(
     data : Data
     members : sequence of Member
     weights : ndarray of shape (n_members,)
+    expected : ndarray of shape (n_members,)
+        Seconds that each may take.
     seed : int
     n_jobs : int or None
         Threads, where the rows are few.
     clock : Clock
+    compress : bool, default=False
+        Whether a quarter of the points is to span the machines.
 
     Returns
     -------
@@ -90,6 +97,8 @@ def train(
         order = order[:_MANY_ROWS_MEMBERS]
     left = clock.limit - clock.spent
     m = n_landmarks(n, left / min(len(order), 2))
+    if compress and n >= _FEWEST_LANDMARKS:
+        m = min(n // 4, n if m is None else m)
     how = f"exact on {n} rows" if m is None else f"{m} landmarks of {n} rows"
     chosen, seconds, machines = [], [], []
     with threads_for(n):
@@ -101,8 +110,8 @@ def train(
                 seconds.append(taken)
             return Trained(Machines(machines), order, seconds, how)
         for k in order:
-            if machines and clock.limit - clock.spent < max(seconds):
-                break
+            if machines and clock.limit - clock.spent < max(expected[k], seconds[-1]):
+                continue
             machine, taken = _timed(part, members[k], m)
             machines.append(machine)
             seconds.append(taken)

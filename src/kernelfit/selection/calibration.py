@@ -50,7 +50,12 @@ class Calibration:
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
-def fit_calibration(scores: FloatArray, labels: NDArray[Any], weight: FloatArray) -> Calibration:
+def fit_calibration(
+    scores: FloatArray,
+    labels: NDArray[Any],
+    weight: FloatArray,
+    start: Calibration | None = None,
+) -> Calibration:
     """Fit the scale and the offsets.
 
     Parameters
@@ -60,6 +65,8 @@ def fit_calibration(scores: FloatArray, labels: NDArray[Any], weight: FloatArray
     labels : ndarray of int of shape (n,)
         Class indices.
     weight : ndarray of shape (n,)
+    start : Calibration, default=None
+        Where to start; from there a few steps do on nearly the same rows.
 
     Returns
     -------
@@ -81,6 +88,8 @@ def fit_calibration(scores: FloatArray, labels: NDArray[Any], weight: FloatArray
     unknown = weight / weight.sum()  # of the one more point
     targets = np.eye(k)[labels] * weight[:, None] + unknown[:, None] / k
     x = np.append(1.0, np.zeros(k - 1))
+    if start is not None:
+        x = np.append(start.scale * unit, start.offset[1:] - start.offset[0])
     value, gradient, hessian = _loss(scores, targets, x)
     for _ in range(_MAX_STEPS):
         free = np.ones(k, dtype=bool)

@@ -37,7 +37,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         kernel matrices in the shape (n_samples, n_samples, n_kernels).
     combination : str, default="simple"
         How the weights are found: "simple", "lp", "average", "align", "alignment",
-        "easy", "pwmk" or "bayes"; see Notes.
+        "easy", "pwmk", "bayes" or "deep"; see Notes.
     p : float, default=2.0
         The norm for "lp", at least 1. The ball has the radius ``n_kernels ** (1 / p - 1)``, so that
         equal weights that sum to one are on its surface: from 1 to infinity it leads from "simple"
@@ -134,11 +134,14 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     "easy"       EasyMKL: by the parts of the margin of the sum of all kernels [4]_
     "pwmk"       by the accuracy of each kernel alone, less `delta`, in three folds [5]_
     "bayes"      BMKL: the posterior means, of any sign; without C, loss and weights of rows [6]_
+    "deep"       DMKL: with a layer of kernels on their sum, by the span bound [7]_
     ===========  ==================================================================================
 
     All but those of "lp" and "bayes" sum to one. For "simple" and "lp" the certificate is that of
     weights and machine together; for the others, of the machine with these weights. "bayes" has
-    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan.
+    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. The second
+    layer of "deep", a sum of the linear, the Gaussian and the quadratic kernel in the feature space
+    of the first, has the weights ``kernel_.outer``.
 
     References
     ----------
@@ -155,6 +158,8 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
        (2008).
     .. [6] M. Gönen, "Bayesian efficient multiple kernel learning", International Conference on
        Machine Learning (2012).
+    .. [7] E. V. Strobl, S. Visweswaran, "Deep multiple kernel learning", International Conference
+       on Machine Learning and Applications (2013).
 
     Examples
     --------
@@ -173,7 +178,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     _parameter_constraints: ClassVar[dict] = {
         **MultipleKernelMachine._parameter_constraints,
         **ClassifierMachine._parameter_constraints,
-        "combination": [StrOptions({*COMBINATIONS, "easy"})],
+        "combination": [StrOptions({*COMBINATIONS, "easy", "deep"})],
         "lam": [Interval(Real, 0, 1, closed="right")],
         "delta": [Interval(Real, 0, 1, closed="left")],
         "kernel_sharing": [StrOptions({"separate", "joint"})],

@@ -14,6 +14,7 @@ from kernelfit.estimators.machine import KernelMachine
 from kernelfit.families.multiple.kernels import WeightedSum
 from kernelfit.learners.multiple.alignment import align, alignf
 from kernelfit.learners.multiple.bayes import BayesLearner
+from kernelfit.learners.multiple.deep import DeepLearner
 from kernelfit.learners.multiple.easy import easy
 from kernelfit.learners.multiple.learner import MultipleLearner, average, make_family
 from kernelfit.learners.multiple.proportional import proportional
@@ -103,6 +104,10 @@ class MultipleKernelMachine(KernelMachine):
                 raise ValueError("expected equal weights for combination='bayes', got others")
             classify = is_classifier(self)
             return BayesLearner(bank, make_kernel, classify, self.tol, self.max_iter)
+        if self.combination == "deep":
+            if self._given:
+                raise ValueError("expected kernels on points for combination='deep', got matrices")
+            return DeepLearner(bank, self.bank_, self.tol, self.max_iter)
         family = make_family(bank, make_kernel, self.combination, self.p)
         return MultipleLearner(
             family,

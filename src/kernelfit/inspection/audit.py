@@ -332,7 +332,12 @@ def _audit_group(
         if machine.combination == "bayes":
             raise ValueError("expected a machine with a certificate, got combination='bayes'")
         penalty = 0.0
-        decision, energy = _multiple(machine, X, k, rows, betas, witnesses)
+        if machine.combination == "deep":
+            kernels = machine.kernels_ if hasattr(machine, "kernels_") else [machine.kernel_]
+            K = kernels[k](X[rows], X[rows])
+            decision, energy = betas @ K, 0.5 * float(np.sum(witnesses * (witnesses @ K)))
+        else:
+            decision, energy = _multiple(machine, X, k, rows, betas, witnesses)
     else:
         K = _initial_matrix(machine, X, rows)
         decision, penalty = betas @ K, 0.0

@@ -171,7 +171,11 @@ def test_a_start_without_energy_is_trained():
         return response.theta
 
     kept = first_pair(problem, progress, (beta, U), choose)
-    assert kept.beta is beta and kept.theta is U
+    assert_allclose(kept.beta, beta, rtol=1e-12)
+    assert kept.theta is U
+    outside = first_pair(problem, progress, (3.0 * beta, U), choose).beta
+    task = problem.tasks[0]
+    assert np.all((task.lower <= outside) & (outside <= task.upper))
     for start in (None, (np.zeros((1, 25)), U), (beta, None)):
         first = first_pair(problem, progress, start, choose)
         expected = problem.train(problem.family.initial, None, 1e-6)

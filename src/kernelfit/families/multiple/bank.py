@@ -121,6 +121,14 @@ class Bank:
         inner = np.einsum("ri,ri->r", self.factors, vectors[self.owners])
         return np.asarray(total + inner @ self.factors)
 
+    def inner_products(self, M: Array) -> Array:
+        """Return the sum of the entries of ``M o K_m`` for every kernel; M is symmetric."""
+        out = np.zeros(self.size)
+        for K, m in zip(self.dense, self.dense_places, strict=True):
+            out[m] = np.vdot(M, K)
+        np.add.at(out, self.owners, np.einsum("ri,ri->r", self.factors @ M, self.factors))
+        return out
+
     def matrix(self, m: int) -> Array:
         """Return one of the matrices."""
         place = np.flatnonzero(self.dense_places == m)

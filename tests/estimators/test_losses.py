@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC, LinearSVR
 
+import kernelfit
 from kernelfit import (
     GPKClassifier,
     GPKRegressor,
@@ -162,6 +163,55 @@ def test_learned_kernels_of_regression(data, cls, loss, solver):
     exact = cls(2.0, loss=loss, tol=1e-6).fit(X, y, weight)
     upper = machine.objective_ + machine.dual_gap_
     assert machine.objective_ <= exact.objective_ + exact.dual_gap_ <= upper * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared", "squared_tube"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("DANK", {}),
+        ("DANK", {"tau": 0.02}),
+        ("DANK", {"solver": "damped"}),
+        ("KNPL", {}),
+        ("KNPL", {"solver": "alternating"}),
+        ("MKL", {"tol": 1e-4}),
+        ("MKL", {"combination": "lp"}),
+        ("MKL", {"combination": "average"}),
+        ("MKL", {"combination": "alignment"}),
+    ],
+)
+def test_factors_and_weights_of_kernels_under_squared_losses(data, name, options, loss):
+    X, y, weight = data
+    kinds = {"squared_hinge": ["Classifier"], "squared_tube": ["Regressor"]}
+    for kind in kinds.get(loss, ["Classifier", "Regressor"]):
+        machine = getattr(kernelfit, name + kind)(2.0, loss=loss, **options)
+        targets = (y > 0.0).astype(int) if kind == "Classifier" else y
+        machine.fit(X, targets, weight)
+        assert audit(machine, X, targets, weight).confirmed
+        assert machine.dual_gap_ <= 1e-3 * machine.objective_
+
+
+def test_one_kernel_is_the_machine_alone(data):
+    """An infinite penalty of the factor, or a bank of one, leaves the given kernel."""
+    X, y, _ = data
+    ridge = KernelRidgeRegressor(2.0, gamma=0.3).fit(X, y)
+    bank = [{"kernel": "rbf", "gamma": 0.3}]
+    for machine in (
+        kernelfit.DANKRegressor(2.0, loss="squared", eta=np.inf, gamma=0.3),
+        kernelfit.KNPLRegressor(2.0, loss="squared", eta=np.inf, gamma=0.3),
+        kernelfit.MKLRegressor(2.0, loss="squared", kernels=bank, normalize=False, tol=1e-9),
+    ):
+        np.testing.assert_allclose(machine.fit(X, y).predict(X), ridge.predict(X), atol=1e-5)
+
+
+def test_what_does_not_take_squares(data):
+    X, y, _ = data
+    for options in ({"solver": "quartic"}, {"solver": "nesterov"}):
+        machine = kernelfit.DANKRegressor(loss="squared", **options)
+        with pytest.raises(ValueError, match="expected solver 'auto', 'newton' or 'damped'"):
+            machine.fit(X, y)
+    with pytest.raises(ValueError, match="expected a loss that is not squared for a partition"):
+        kernelfit.DANKRegressor(loss="squared", partition=2).fit(X, y)
 
 
 def test_the_learned_kernel_is_the_best_of_its_family_for_ridge(data):

@@ -252,7 +252,8 @@ class KernelMachine(BaseEstimator):
             )
         failed = ~np.isnan(gap) & ~np.atleast_1d(self.converged_)
         if failed.any():
-            worst = (gap[failed] / np.maximum(np.abs(objective[failed]), 1e-300)).max()
+            with np.errstate(over="ignore"):
+                worst = (gap[failed] / np.maximum(np.abs(objective[failed]), 1e-300)).max()
             stalled = all(self._endings[k] == "rounding" for k in np.flatnonzero(failed))
             warnings.warn(
                 f"{name} stopped at a relative duality gap of {worst:.1e} instead of "

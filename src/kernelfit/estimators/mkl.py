@@ -23,7 +23,9 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the hinge loss.
+        Cost of the loss.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        See `KernelSVC`.
     kernels : list, "precomputed" or None, default=None
         The bank. An entry is a name as in `KernelSVC`, a callable ``k(X, Y)``, such as the
         ``kernel_`` of another estimator, or a dict: "kernel", a name or a callable, with any of
@@ -131,7 +133,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     "alignment"  the sum with the largest such alignment, alignf of [3]_
     "easy"       EasyMKL: by the parts of the margin of the sum of all kernels [4]_
     "pwmk"       by the accuracy of each kernel alone, less `delta`, in three folds [5]_
-    "bayes"      BMKL: the posterior means, of any sign; C and weights of rows do not count [6]_
+    "bayes"      BMKL: the posterior means, of any sign; without C, loss and weights of rows [6]_
     ===========  ==================================================================================
 
     All but those of "lp" and "bayes" sum to one. For "simple" and "lp" the certificate is that of
@@ -181,6 +183,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         self,
         C=1.0,
         *,
+        loss="hinge",
         kernels=None,
         combination="simple",
         p=2.0,
@@ -198,6 +201,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         verbose=0,
     ):
         self.C = C
+        self.loss = loss
         self.kernels = kernels
         self.combination = combination
         self.p = p
@@ -229,9 +233,11 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the epsilon-insensitive loss.
+        Cost of the loss.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `KernelSVR`.
     kernels : list, "precomputed" or None, default=None
         The bank. An entry is a name as in `KernelSVC`, a callable ``k(X, Y)``, such as the
         ``kernel_`` of another estimator, or a dict: "kernel", a name or a callable, with any of
@@ -366,6 +372,7 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
         C=1.0,
         *,
         epsilon=0.1,
+        loss="tube",
         kernels=None,
         combination="simple",
         p=2.0,
@@ -379,6 +386,7 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
     ):
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
         self.kernels = kernels
         self.combination = combination
         self.p = p

@@ -54,7 +54,11 @@ def plan(cache_bytes, take_turns=False):
     learner = FixedLearner(gram, RBF(1.0), assume_psd=True, tol=1e-9, max_iter=1000)
     groups = tuple((problem,) for problem in decompose(LABELS, 4, True))
     unit_cost = np.linspace(0.5, 1.5, len(LABELS))
-    return Plan(learner, groups, unit_cost, hinge, count_problems(4, True), take_turns)
+
+    def make_task(problem, cost):
+        return hinge(problem.p, cost)
+
+    return Plan(learner, groups, unit_cost, make_task, count_problems(4, True), take_turns)
 
 
 @pytest.mark.parametrize("cache_bytes", [1e6, 0.0])

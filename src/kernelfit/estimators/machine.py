@@ -245,8 +245,8 @@ class KernelMachine(BaseEstimator):
         name = type(self).__name__
         if np.any(np.atleast_1d(self.status_) == "stationary"):
             warnings.warn(
-                f"{name} met a kernel matrix that is indefinite, by itself or by rounding where "
-                "features are far from zero: the solution is a stationary point without proof of "
+                f"{name} met an indefinite kernel matrix (by itself, or by rounding where features "
+                "are far from zero): the solution is a stationary point without proof of "
                 "optimality and its dual_gap_ is nan",
                 UserWarning,
                 stacklevel=3,

@@ -247,9 +247,10 @@ def run_rounds(
         rounds += 1
     ending: Ending = "max_iter" if rounds == max_iter and not stalled else "rounding"
     decision = state.exact_decision()
-    # Where the entries of K are far above the objective, their rounding makes K indefinite.
-    rounding = 2.0 * found.resolution + 1e-3 * abs(found.objective)
-    state.convex &= bool(beta @ decision >= -rounding)
+    # Where the entries of K are far above the linear term, their rounding makes K indefinite.
+    if task.p.any():
+        rounding = 2.0 * found.resolution + 1e-3 * float(np.abs(task.p) @ np.abs(beta))
+        state.convex &= bool(beta @ decision >= -rounding)
     return DualResult(
         x=beta,
         objective=found.objective,

@@ -69,7 +69,8 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     weights_ : ndarray of shape (n_members,)
         Their weights.
     cv_score_ : float
-        The score out of fold: for every fold, weights and calibration are those of the others.
+        The score out of fold: for every fold, members, calibration and weights are chosen from
+        the others.
     certificate_ : dict
         "stack", the duality gap of the weights, and "machines", the relative gaps of the members.
     feature_importances_ : ndarray of shape (n_features,)
@@ -231,7 +232,8 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     weights_ : ndarray of shape (n_members,)
         Their weights.
     cv_score_ : float
-        The score out of fold: for every fold, weights and calibration are those of the others.
+        The score out of fold: for every fold, members, calibration and weights are chosen from
+        the others.
     certificate_ : dict
         "stack", the duality gap of the weights, and "machines", the relative gaps of the members.
     feature_importances_ : ndarray of shape (n_features,)

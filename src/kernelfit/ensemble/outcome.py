@@ -5,7 +5,8 @@ same members at other rows into predictions. As it is a pure function of rows, a
 makes it from all folds but one and applies it to that one.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,6 @@ class MeanCombination:
     lowest: float
     highest: float
 
-    def take(self, keep: Array) -> "MeanCombination":
-        """Return some of the members, as a start for their combination."""
-        return replace(self, losses=self.losses[keep])
-
     def __call__(self, scores: Array) -> Array:
         """Return predictions of shape (n,) from scores of shape (n_members, n, 1)."""
         return np.clip(self.stack.weights @ scores[:, :, 0], self.lowest, self.highest)
@@ -91,11 +88,6 @@ class ProbabilityCombination:
     members: tuple[Calibration, ...]
     mixture: Calibration
 
-    def take(self, keep: Array) -> "ProbabilityCombination":
-        """Return some of the members, as a start for their combination."""
-        members = tuple(self.members[k] for k in keep)
-        return replace(self, members=members, losses=self.losses[keep])
-
     def __call__(self, scores: Array) -> Array:
         """Return probabilities of shape (n, n_classes) from scores (n_members, n, k)."""
         p = [calibrate(s) for calibrate, s in zip(self.members, scores, strict=True)]
@@ -120,7 +112,7 @@ class Regression:
     weight: Array
 
     def combine(
-        self, scores: Array, rows: Array, single: bool = False, start: Any = None
+        self, scores: Array, rows: Array, single: bool = False, starts: Any = None
     ) -> MeanCombination:
         """Return the best combination on some rows.
 
@@ -130,7 +122,7 @@ class Regression:
         rows : ndarray of int
         single : bool, default=False
             Whether it consists of the best member alone.
-        start : object, default=None
+        starts : object, default=None
             Not used: nothing here takes steps.
 
         Returns
@@ -166,7 +158,7 @@ class Classification:
         scores: Array,
         rows: Array,
         single: bool = False,
-        start: ProbabilityCombination | None = None,
+        starts: Sequence[Calibration | None] | None = None,
     ) -> ProbabilityCombination:
         """Return the best combination on some rows.
 
@@ -176,15 +168,15 @@ class Classification:
         rows : ndarray of int
         single : bool, default=False
             Whether it consists of the best member alone.
-        start : ProbabilityCombination, default=None
-            Of the same members on more rows.
+        starts : sequence of Calibration or None, default=None
+            Those of the members on nearly the same rows, where known.
 
         Returns
         -------
         ProbabilityCombination
         """
         labels, weight = self.labels[rows], self.weight[rows]
-        starts = [None] * len(scores) if start is None else start.members
+        starts = [None] * len(scores) if starts is None else starts
         members = tuple(
             fit_calibration(s, labels, weight, begin)
             for s, begin in zip(scores[:, rows], starts, strict=True)
@@ -194,8 +186,7 @@ class Classification:
         losses = -np.log(np.maximum(truth, _FLOOR)) @ weight / weight.sum()
         stack = _single(losses) if single else stack_log(truth, weight, _PULL / weight.sum())
         mixed = np.tensordot(stack.weights, p, axes=1)
-        begin = None if start is None else start.mixture
-        mixture = fit_calibration(_logits(mixed), labels, weight, begin)
+        mixture = fit_calibration(_logits(mixed), labels, weight)
         return ProbabilityCombination(stack, losses, members, mixture)
 
 

@@ -70,19 +70,46 @@ class Found:
 
     Attributes
     ----------
-    members : tuple of Member
-        The best first.
-    scores : ndarray of shape (n_members, n, k)
+    tried : tuple of Member
+    scores : ndarray of shape (n_tried, n, k)
         Out of fold; nan for rows that no fold tests.
-    losses : ndarray of shape (n_members,)
-        Mean squared errors.
+    chosen : ndarray of int
+        The best of those tried, the very best first.
+    losses : ndarray of shape (n_chosen,)
+        Their mean squared errors.
     seconds : float
     """
 
-    members: tuple[Member, ...]
+    tried: tuple[Member, ...]
     scores: Array
+    chosen: Array
     losses: Array
     seconds: float
+
+    @property
+    def members(self) -> list[Member]:
+        """The chosen ones."""
+        return [self.tried[k] for k in self.chosen]
+
+
+def choose(scores: Array, data: Data, rows: Array) -> tuple[Array, Array]:
+    """Return the best members of a recipe on some rows, and their mean squared errors.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_members, n, k)
+    data : Data
+    rows : ndarray of int
+
+    Returns
+    -------
+    chosen : ndarray of int
+    losses : ndarray
+    """
+    losses = squared_losses(scores[:, rows], data.targets[rows], data.weight[rows])
+    order = np.argsort(_rounded(losses), kind="stable")[:_KEPT]
+    order = order[np.isfinite(losses[order])]
+    return order, losses[order]
 
 
 class Search:
@@ -194,16 +221,10 @@ class Search:
     ) -> Found:
         began = time.perf_counter()
         scores = rows.scores(recipe, widths, ridges, self._n_jobs)
-        tested = rows.tested
-        losses = squared_losses(
-            scores[:, :, tested], self._data.targets[tested], self._data.weight[tested]
-        ).ravel()
-        order = np.argsort(_rounded(losses), kind="stable")[:_KEPT]
-        order = order[np.isfinite(losses[order])]
-        grid = [(width, ridge) for width in widths for ridge in ridges]
-        members = tuple(Member(recipe, *grid[k]) for k in order)
-        kept = scores.reshape(len(grid), *scores.shape[2:])[order]
-        return Found(members, kept, losses[order], time.perf_counter() - began)
+        tried = tuple(Member(recipe, width, ridge) for width in widths for ridge in ridges)
+        scores = scores.reshape(len(tried), *scores.shape[2:])
+        chosen, losses = choose(scores, self._data, rows.tested)
+        return Found(tried, scores, chosen, losses, time.perf_counter() - began)
 
 
 class _Rows:

@@ -82,7 +82,7 @@ def test_starts_change_nothing():
 
 def test_choice_of_members_follows_the_rows_given():
     scores, y, weight = regression(m=5)
-    scores[3, :40] = y[:40]  # perfect on the first rows
+    scores[3, :40], scores[3, 40:] = y[:40], 9.0  # perfect on the first rows alone
     scores[4, 5] = np.nan
     data = Data(np.empty((80, 1)), np.array([False]), y, None, weight)
     chosen, losses = choose(scores, data, np.arange(40))

@@ -70,7 +70,8 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
         Their weights.
     cv_score_ : float
         The score out of fold: for every fold, members, calibration and weights are chosen from
-        the others.
+        the others. With few rows it is a little high, as the machines of the others were trained
+        on the fold: 0.53 for shuffled labels of 80 rows, where chance is 0.5.
     certificate_ : dict
         "stack", the duality gap of the weights, and "machines", the relative gaps of the members.
     feature_importances_ : ndarray of shape (n_features,)
@@ -233,7 +234,8 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
         Their weights.
     cv_score_ : float
         The score out of fold: for every fold, members, calibration and weights are chosen from
-        the others.
+        the others. With few rows it is a little high, as the machines of the others were trained
+        on the fold: 0.53 for shuffled labels of 80 rows, where chance is 0.5.
     certificate_ : dict
         "stack", the duality gap of the weights, and "machines", the relative gaps of the members.
     feature_importances_ : ndarray of shape (n_features,)

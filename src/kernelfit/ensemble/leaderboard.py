@@ -59,18 +59,17 @@ class FoldScores:
 
     def score(self, predicted, rows):
         """Return the score of predictions, or probabilities, of some rows."""
-        data = self.data
-        if self.classes is None:
-            truth = self.decide(data.targets[rows, 0])
-        else:
+        data, weight = self.data, self.data.weight[rows]
+        if self.classes is not None:
             truth = self.classes[data.labels[rows]]
-        weight = data.weight[rows]
-        if self.scorer is None:
-            if self.classes is not None:
+            if self.scorer is None:
                 return accuracy_score(truth, self.decide(predicted), sample_weight=weight)
-            if len(rows) < 2:  # R^2 is not defined
+        elif self.scorer is None:  # R^2, which has no unit
+            if len(rows) < 2:
                 return np.nan
-            return r2_score(truth, self.decide(predicted), sample_weight=weight)
+            return r2_score(data.targets[rows, 0], predicted, sample_weight=weight)
+        else:
+            truth = self.decide(data.targets[rows, 0])
         replay = (
             _ReplayRegressor(self.decide(predicted))
             if self.classes is None

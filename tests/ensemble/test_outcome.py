@@ -5,7 +5,12 @@ import pytest
 from sklearn.metrics import log_loss
 
 from kernelfit.ensemble.features import Data
-from kernelfit.ensemble.outcome import Classification, Regression, squared_losses
+from kernelfit.ensemble.outcome import (
+    Classification,
+    Regression,
+    scaled_losses,
+    squared_losses,
+)
 from kernelfit.ensemble.search import choose
 
 
@@ -90,3 +95,15 @@ def test_choice_of_members_follows_the_rows_given():
     assert losses[0] == 0.0
     assert 4 not in chosen
     assert choose(scores, data, np.arange(40, 80))[0][0] != 3
+
+
+def test_scaled_losses_are_those_of_the_best_scale():
+    scores, y, weight = regression()
+    found = scaled_losses(scores, y, weight)
+    scales = np.linspace(0.0, 2.0, 2001)
+    best = [min(squared_losses(scale * s, y, weight) for scale in scales) for s in scores]
+    np.testing.assert_allclose(found, best, atol=1e-6)
+    np.testing.assert_allclose(scaled_losses(1e6 * scores, y, weight), found)
+    np.testing.assert_allclose(
+        scaled_losses(-scores, y, weight), weight @ y[:, 0] ** 2 / weight.sum()
+    )

@@ -13,10 +13,11 @@ from kernelfit.utils.validation import check_targets
 class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     r"""An ensemble of kernel machines that needs no choices.
 
-    Members are kernel ridge machines, one class against the rest: on standardised and rank-Gaussian
-    inputs, with Gaussian, exponential, Laplacian, additive and forest kernels, many widths and
-    ridges. All that is learned is learned inside the folds. Scores become probabilities by one
-    scale and an offset a class; these are mixed with the weights
+    Members are kernel ridge and support vector machines, one class against the rest: on
+    standardised and rank-Gaussian inputs, with learned widths of the features, with Gaussian,
+    exponential, Laplacian, additive and forest kernels, many widths and ridges. All that is learned
+    is learned inside the folds. Scores become probabilities by one scale and an offset a class;
+    these are mixed with the weights
 
     .. math::
 
@@ -179,9 +180,9 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
 class AutoKernelRegressor(RegressorMixin, AutoKernel):
     r"""An ensemble of kernel machines that needs no choices.
 
-    Members are kernel ridge regressions: on standardised and rank-Gaussian inputs, with Gaussian,
-    exponential, Laplacian, additive and forest kernels, many widths and ridges. All that is learned
-    is learned inside the folds. Predictions are mixed with the weights
+    Members are kernel ridge regressions: on standardised and rank-Gaussian inputs, with learned
+    metrics, with Gaussian, exponential, Laplacian, additive and forest kernels, many widths and
+    ridges. All that is learned is learned inside the folds. Predictions are mixed with the weights
 
     .. math::
 

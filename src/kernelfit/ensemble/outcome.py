@@ -42,6 +42,35 @@ def squared_losses(scores: Array, targets: Array, weight: Array) -> Array:
     return np.where(np.isfinite(losses), losses, np.inf)
 
 
+def scaled_losses(scores: Array, targets: Array, weight: Array) -> Array:
+    r"""Return the mean squared errors of members whose scores may be multiplied by any number.
+
+    .. math:: \min_a\; \langle (a f - y)^2 \rangle
+        = \langle y^2 \rangle - \langle f y \rangle_+^2 / \langle f^2 \rangle
+
+    Classes are decided by scores of any scale: those of a support vector machine are beyond the
+    labels -1 and 1.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (..., n, k)
+    targets : ndarray of shape (n, k)
+    weight : ndarray of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Infinite where a score is not finite.
+    """
+    share = weight / weight.sum()
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = np.mean(scores * targets, axis=-1) @ share
+        square = np.mean(scores**2, axis=-1) @ share
+        gain = np.maximum(product, 0.0) ** 2 / np.maximum(square, np.finfo(float).tiny)
+    losses = share @ np.mean(targets**2, axis=-1) - gain
+    return np.where(np.isfinite(losses), losses, np.inf)
+
+
 @dataclass(frozen=True)
 class MeanCombination:
     """A weighted mean of predictions, within the range of the targets.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.members import Member
-from kernelfit.ensemble.outcome import squared_losses
+from kernelfit.ensemble.outcome import scaled_losses, squared_losses
 from kernelfit.ensemble.part import TrainingPart
 from kernelfit.utils.threads import threads_for
 
@@ -93,7 +93,7 @@ class Found:
 
 
 def choose(scores: Array, data: Data, rows: Array) -> tuple[Array, Array]:
-    """Return the best members of a recipe on some rows, and their mean squared errors.
+    """Return the best members of a recipe on some rows, and their squared losses.
 
     Parameters
     ----------
@@ -106,7 +106,8 @@ def choose(scores: Array, data: Data, rows: Array) -> tuple[Array, Array]:
     chosen : ndarray of int
     losses : ndarray
     """
-    losses = squared_losses(scores[:, rows], data.targets[rows], data.weight[rows])
+    measure = squared_losses if data.labels is None else scaled_losses
+    losses = measure(scores[:, rows], data.targets[rows], data.weight[rows])
     order = np.argsort(_rounded(losses), kind="stable")[:_KEPT]
     order = order[np.isfinite(losses[order])]
     return order, losses[order]
@@ -270,9 +271,11 @@ def _around(recipe: Any, raced: Sequence[Member]) -> tuple[list[float], list[flo
     These are a narrower kernel and a smaller ridge.
     """
     widths, ridges = sorted(recipe.widths), sorted(recipe.ridges)
-    width, ridge = widths.index(raced[0].width), ridges.index(raced[0].ridge)
-    good = {ridges.index(member.ridge) for member in raced} | {ridge, max(ridge - 1, 0)}
-    return widths[width : width + 2], [ridges[k] for k in sorted(good)]
+    wide = {widths.index(member.width) for member in raced}
+    small = {ridges.index(member.ridge) for member in raced}
+    wide.add(min(widths.index(raced[0].width) + 1, len(widths) - 1))
+    small.add(max(ridges.index(raced[0].ridge) - 1, 0))
+    return [widths[k] for k in sorted(wide)], [ridges[k] for k in sorted(small)]
 
 
 def _rounded(losses: Array) -> Array:

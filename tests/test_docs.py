@@ -83,6 +83,8 @@ LINEAR = {"kernel": "linear"}
 MORE = {  # options under which a fit leaves more behind
     "KernelSVC": [LINEAR],
     "KernelSVR": [LINEAR],
+    "KernelOneClass": [LINEAR],
+    "KernelQuantileRegressor": [LINEAR],
     "KernelRidgeClassifier": [LINEAR],
     "KernelRidgeRegressor": [LINEAR],
     "DANKClassifier": [LINEAR, {"partition": 2}, {"out_of_sample": "knn"}],
@@ -90,6 +92,7 @@ MORE = {  # options under which a fit leaves more behind
     "KernelMetric": [{"method": "logdet"}],
     "KNPLClassifier": [LINEAR, {"out_of_sample": "knn"}],
     "KNPLRegressor": [LINEAR],
+    "KernelUnionClassifier": [{"kernel_sharing": "separate"}],
     "MKLClassifier": [{"kernel_sharing": "separate"}],
 }
 
@@ -117,7 +120,7 @@ def test_fitted_attributes_are_documented(name):
 
 
 @pytest.mark.parametrize("name", kernelfit.__all__)
-@pytest.mark.parametrize("document", ["README.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("document", ["docs/estimators.md", "CHANGELOG.md"])
 def test_public_names_are_mentioned(name, document):
     assert f"`{name}`" in (ROOT / document).read_text()
 

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from kernelfit.estimators.metric import KernelMetric
     from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
     from kernelfit.estimators.nadaraya_watson import NadarayaWatson
+    from kernelfit.estimators.one_class import KernelOneClass
+    from kernelfit.estimators.quantile import KernelQuantileRegressor
     from kernelfit.estimators.random_features import RandomFeatureAlignment
     from kernelfit.estimators.ridge import KernelRidgeClassifier, KernelRidgeRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
+    from kernelfit.estimators.union import KernelUnionClassifier, KernelUnionRegressor
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
     from kernelfit.selection.gpk_cv import GPKClassifierCV, GPKRegressorCV
     from kernelfit.selection.knpl_cv import KNPLClassifierCV, KNPLRegressorCV
@@ -53,6 +56,8 @@ __all__ = [
     "KNPLRegressorCV",
     "KernelKMeans",
     "KernelMetric",
+    "KernelOneClass",
+    "KernelQuantileRegressor",
     "KernelRidgeClassifier",
     "KernelRidgeClassifierCV",
     "KernelRidgeRegressor",
@@ -61,6 +66,8 @@ __all__ = [
     "KernelSVCCV",
     "KernelSVR",
     "KernelSVRCV",
+    "KernelUnionClassifier",
+    "KernelUnionRegressor",
     "MKLClassifier",
     "MKLClassifierCV",
     "MKLRegressor",
@@ -94,6 +101,8 @@ _HOME = {
     "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
     "KernelKMeans": "kernelfit.clustering.kernel_kmeans",
     "KernelMetric": "kernelfit.estimators.metric",
+    "KernelOneClass": "kernelfit.estimators.one_class",
+    "KernelQuantileRegressor": "kernelfit.estimators.quantile",
     "KernelRidgeClassifier": "kernelfit.estimators.ridge",
     "KernelRidgeClassifierCV": "kernelfit.selection.ridge_cv",
     "KernelRidgeRegressor": "kernelfit.estimators.ridge",
@@ -102,6 +111,8 @@ _HOME = {
     "KernelSVCCV": "kernelfit.selection.svm_cv",
     "KernelSVR": "kernelfit.estimators.svm",
     "KernelSVRCV": "kernelfit.selection.svm_cv",
+    "KernelUnionClassifier": "kernelfit.estimators.union",
+    "KernelUnionRegressor": "kernelfit.estimators.union",
     "MKLClassifier": "kernelfit.estimators.mkl",
     "MKLClassifierCV": "kernelfit.selection.mkl_cv",
     "MKLRegressor": "kernelfit.estimators.mkl",

@@ -20,8 +20,8 @@ OPTIONS = {
     "GPKClassifierCV": {"degrees": [1, 2], "Cs": [0.5, 4.0]},
     "GPKRegressorCV": {"degrees": [1, 2], "Cs": [0.5, 4.0], "epsilons": [0.1]},
     "KNPLClassifierCV": ETAS,
-    "MKLClassifierCV": {"Cs": [0.5, 4.0], "kernels": BANK},
-    "MKLRegressorCV": {"Cs": [0.5, 4.0], "kernels": BANK, "epsilons": [0.1]},
+    "MKLClassifierCV": {"Cs": [0.5, 4.0], "kernels": BANK, "cv": 2},
+    "MKLRegressorCV": {"Cs": [0.5, 4.0], "kernels": BANK, "epsilons": [0.1], "cv": 2},
     "KNPLRegressorCV": {**ETAS, "epsilons": [0.1]},
 }
 ESTIMATORS = [name for name in kernelfit.__all__ if name[0].isupper()]
@@ -44,6 +44,10 @@ VARIANTS = [
     kernelfit.KernelSVR(kernel="exponential", gamma="auto"),
     kernelfit.KernelSVR(kernel="precomputed"),
     kernelfit.KernelSVR(warm_start=True, kernel="linear"),
+    kernelfit.KernelSVC(loss="squared_hinge"),
+    kernelfit.KernelSVR(loss="squared_tube", warm_start=True),
+    kernelfit.TKLClassifier(loss="squared_hinge"),
+    kernelfit.TKLRegressor(loss="squared", warm_start=True),
     kernelfit.KernelRidgeClassifier(kernel="precomputed", class_weight="balanced"),
     kernelfit.KernelRidgeRegressor(kernel="linear", fit_intercept=False),
     kernelfit.KernelRidgeRegressorCV([0.1, 2.0], [0.5, 4.0], cv=3, n_jobs=2),

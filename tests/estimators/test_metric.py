@@ -170,6 +170,21 @@ def test_logdet_after_kernel_components_is_the_learned_kernel(iris):
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("options", METHODS)
+def test_size_of_the_numbers_does_not_matter(friedman, options):
+    X, y = friedman
+    metric = KernelMetric(**options, task="regression")
+    expected = clone(metric).fit(X, y)
+    for factor in (2.0**-600, 2.0**600):
+        found = clone(metric).fit(X * factor, y * factor)
+        np.testing.assert_allclose(found.components_ * factor, expected.components_, rtol=1e-6)
+
+
+def test_numbers_beyond_squares_are_refused_by_logdet(iris):
+    with pytest.raises(ValueError, match="squared distances are finite"):
+        KernelMetric("logdet").fit(1e200 * iris[0], iris[1])
+
+
 def test_failed_fit_leaves_the_estimator_as_it_was(iris):
     metric = KernelMetric().fit(*iris)
     before = metric.components_.copy()

@@ -69,6 +69,16 @@ def test_local_metric_helps_where_the_target_is_linear():
     assert errors[1] < 0.7 * errors[0]
 
 
+@pytest.mark.parametrize("metric", METRICS)
+def test_numbers_beyond_squares_are_refused(friedman, metric):
+    X, y = friedman
+    with pytest.raises(ValueError, match="squared distances are finite"):
+        NadarayaWatson(metric).fit(1e200 * X, y)
+    model = NadarayaWatson(metric).fit(X, y)
+    with pytest.raises(ValueError, match="squared distances are finite"):
+        model.predict(1e200 * X)
+
+
 def test_after_a_metric(friedman):
     X, y = friedman
     plain = cross_val_score(NadarayaWatson(), X, y).mean()
@@ -84,6 +94,7 @@ def test_after_a_metric(friedman):
         ({"metric": "cosine"}, None, "metric"),
         ({"gamma": 0.0}, None, "gamma"),
         ({}, ["a"] * 150, "expected targets that are numbers"),
+        ({}, np.full(150, 1e200), "expected targets up to"),
     ],
 )
 def test_bad_input_is_named(friedman, options, y, message):

@@ -79,6 +79,11 @@ def test_pipeline_search_and_pickle(iris):
     np.testing.assert_array_equal(again.predict(X), search.predict(X))
 
 
+def test_features_without_a_scale_are_refused(iris):
+    with pytest.raises(ValueError, match="moderate scale"):
+        RandomFeatureAlignment().fit(1e-200 * iris[0], iris[1])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"rho": -1.0}, "rho"), ({"gamma": 0.0}, "gamma"), ({"n_components": 0}, "n_components")],

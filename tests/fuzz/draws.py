@@ -109,6 +109,17 @@ def _scoring(rng, data):
     return words[rng.integers(len(words))]
 
 
+def _loss(rng, data):
+    words = ("hinge", "squared_hinge", "squared")
+    if data.y.dtype.kind == "f":
+        words = ("tube", "squared_tube", "squared")
+    return words[rng.integers(len(words))]
+
+
+def _level(rng):
+    return float([rng.uniform(0.01, 0.99), 10.0 ** rng.uniform(-12, -1)][rng.integers(2)])
+
+
 def _count(low, extra):
     """An integer from low to the number of rows and `extra` beyond it; mostly a small one."""
     return lambda rng, data: int(
@@ -158,7 +169,7 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "kernels": options(["linear", "rbf"], [{"kernel": "rbf", "features": "each"}], [min_kernel]),
     "kernel_sharing": options("separate", "joint"),
     "lam": options(0.01, 0.1, 1.0),
-    "loss": options("hinge", "squared_hinge", "tube", "squared"),
+    "loss": _loss,
     "max_iter": options(0, 1, 2, 20, 200, p=[0.05, 0.15, 0.2, 0.3, 0.3]),
     "mode": options("balanced", "relaxed", "literal"),
     "mu": options(0.5, "entropy", 1e-9, 0.1, 0.9, 1.0 - 1e-9),
@@ -169,10 +180,12 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "n_landmarks": _count(1, 1),
     "n_neighbors": _count(1, 1),
     "n_nonzero": either(_count(1, 1), options(None), 0.8),
+    "nu": either(number(_level), options(1.0), 0.9),
     "out_of_sample": options("neutral", "knn", "nearest", "reciprocal", "smooth"),
     "p": options(1.0, 1.5, 2.0, 10.0),
     "partition": _count(1, 1),
     "ps": several(lambda rng: float(rng.uniform(1.0, 4.0))),
+    "quantile": either(number(_level), several(_level)),
     "random_state": number(lambda rng: int(rng.integers(1000))),
     "rho": number(non_negative),
     "scoring": _scoring,
@@ -252,10 +265,10 @@ def _reconcile(params, known, data):
         del params["solver"]
     if matrices and data.X.shape[1] > 10:  # the functions grow with features ** degree
         params |= {key: value for key, value in (("degree", 1), ("degrees", [1])) if key in known}
+    if params.get("loss") == "squared":  # which has no tube
+        params.pop("epsilons", None)
     if "easy" in params.get("combination", "") and "lam" not in known:
         del params["combination"]
-    if "loss" in params and ("hinge" in params["loss"]) != ("class_weight" in known):
-        del params["loss"]
     if params.get("max_iter") == 0 and "mu" not in known:
         params["max_iter"] = 5
     if "gammas" in params and params.get("kernel", "rbf") not in ("rbf", "poly", "laplacian"):

@@ -125,3 +125,26 @@ def test_logdet_metric_is_audited():
     assert not audit(metric, X, y).confirmed
     with pytest.raises(ValueError, match="has a certificate"):
         audit(kernelfit.KernelMetric().fit(X, y), X, y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        kernelfit.KernelSVC(),
+        kernelfit.DANKClassifier(tau=0.1),
+        kernelfit.KNPLClassifier(),
+        kernelfit.TKLClassifier(),
+        kernelfit.TKLClassifier(solver="frank_wolfe", tol=1e-2),
+        kernelfit.TKLClassifier(solver="apd", tol=1e-2),
+        kernelfit.GPKClassifier(),
+        kernelfit.MKLClassifier(),
+    ],
+    ids=repr,
+)
+def test_a_start_outside_the_box_is_moved_into_it(model):
+    """A solution for a larger cost does not fit into the box of a smaller one."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[50:], y[50:]
+    model = copy.deepcopy(model).set_params(C=10.0, warm_start=True).fit(X, y)
+    model.set_params(C=0.1).fit(X, y)
+    assert audit(model, X, y).confirmed

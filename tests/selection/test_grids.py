@@ -15,6 +15,7 @@ from kernelfit import (
     DANKRegressorCV,
     GPKClassifierCV,
     GPKRegressorCV,
+    KernelRidgeRegressorCV,
     KernelSVCCV,
     KernelSVRCV,
     KNPLRegressorCV,
@@ -35,6 +36,8 @@ def regression():
     [
         KernelSVRCV(),
         KernelSVRCV(kernel="linear"),
+        KernelSVRCV(loss="squared_tube"),
+        KernelRidgeRegressorCV(),
         DANKRegressorCV(gammas=["scale"], etas=[np.inf, 0.1]),
         KNPLRegressorCV(gammas=["scale"], etas=[0.1]),
         TKLRegressorCV(deltas=[0.5]),
@@ -50,7 +53,9 @@ def test_the_unit_of_the_targets_does_not_matter(search, unit):
     assert_allclose(other.best_score_, one.best_score_, rtol=1e-3)
     assert one.best_score_ > 0.1
     for name, value in one.best_params_.items():
-        factor = unit if name in ("C", "epsilon") else 1.0
+        squared = one.best_estimator_.loss.startswith("squared")
+        with_unit = ("epsilon",) if squared else ("C", "epsilon")
+        factor = unit if name in with_unit else 1.0
         if isinstance(value, str):
             assert other.best_params_[name] == value
         else:
@@ -186,17 +191,20 @@ def test_machine_and_search_have_the_same_defaults(name):
         inspect.signature(getattr(kernelfit, cls)).parameters for cls in (name, name[:-2])
     )
     shared = search.keys() & machine.keys()
-    assert {"tol", "max_iter", "cache_size", "fit_intercept", "verbose"} <= shared
+    assert {"cache_size", "fit_intercept", "verbose"} <= shared
+    iterates = not name.startswith("KernelRidge")
+    assert ({"tol", "max_iter"} <= shared) == iterates
     for parameter in shared:
         assert search[parameter].default == machine[parameter].default, parameter
     order = [parameter for parameter in machine if parameter in shared]
     assert [parameter for parameter in search if parameter in shared] == order
     own = search.keys() - machine.keys()
     grids = {"gammas", "Cs", "etas", "epsilons", "deltas", "degrees"}
-    assert own - grids == {"cv", "n_average", "scoring", "search_tol", "n_jobs"} - machine.keys()
+    extra = {"cv", "n_average", "scoring", "n_jobs"} | ({"search_tol"} if iterates else set())
+    assert own - grids == extra - machine.keys()
     for grid in own & grids:
         assert grid[:-1] in machine and search[grid].default is None
-    assert inspect.signature(getattr(kernelfit, name)).parameters["cv"].default == 5
+    assert search["cv"].default == (5 if iterates else None)
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -210,9 +218,10 @@ def test_default_grids_contain_what_they_say(name):
     grid = search._grid(X[:, :2], np.asarray(y, dtype=float), np.ones(len(y)))
     params = grid.params()
     assert len({tuple(sorted(p.items(), key=str)) for p in params}) == len(params)
-    assert ("epsilon" in params[0]) == is_regressor(search)
     assert {p["C"] for p in params} == set(grid.Cs)
-    if is_regressor(search):
+    squared = name.startswith("KernelRidge")  # whose C has no unit
+    assert ("epsilon" in params[0]) == (is_regressor(search) and not squared)
+    if is_regressor(search) and not squared:
         assert max(grid.epsilons) == pytest.approx(0.1 * np.std(y))
         scaled = search._grid(X[:, :2], 1000.0 * y, np.ones(len(y)))
         assert_allclose(scaled.Cs, 1000.0 * np.array(grid.Cs), rtol=1e-9)

@@ -28,7 +28,7 @@ from kernelfit.utils.distinct import distinct_points
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import blas_threads, one_blas_thread
-from kernelfit.utils.validation import check_kernel_matrix, check_weights
+from kernelfit.utils.validation import check_kernel_matrix, check_sizes, check_weights
 
 _CHUNK_BYTES = 2**26  # of affinities of new points computed at a time
 
@@ -239,13 +239,7 @@ class BaseClustering(ClusterMixin, BaseEstimator):
         if reset and precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"expected a square affinity matrix, got shape {X.shape}")
         if not isinstance(affinity, CallableAffinity | PrecomputedAffinity):
-            largest = max(X.max(), -X.min())
-            limit = np.sqrt(np.finfo(np.float64).max / (4.0 * X.shape[1]))
-            if largest > limit:
-                raise ValueError(
-                    f"expected values of at most {limit:.1g} in size, so that squared distances "
-                    f"are finite, got {largest:.3g}"
-                )
+            check_sizes(X)
         return X
 
     def _make_affinity(self, seed):

@@ -177,8 +177,8 @@ class CDSKClustering(BaseCDS):
     >>> from kernelfit import CDSKClustering
     >>> X = np.array([[0.0], [0.2], [0.1], [5.0], [5.2], [5.1]])
     >>> model = CDSKClustering(n_clusters=2, random_state=0).fit(X)
-    >>> model.labels_[0] == model.labels_[1] == model.labels_[2] != model.labels_[3]
-    np.True_
+    >>> bool(model.labels_[0] == model.labels_[1] == model.labels_[2] != model.labels_[3])
+    True
     >>> model.predict([[0.3]]) == model.labels_[0]
     array([ True])
     """
@@ -412,8 +412,8 @@ class CDSClustering(BaseCDS):
     >>> from kernelfit import CDSClustering
     >>> X = np.array([[1.0, 0.1], [1.0, 0.0], [0.0, 1.0], [-0.1, 1.0]])
     >>> model = CDSClustering(2, affinity=lambda X, Y: X @ Y.T, random_state=0).fit(X)
-    >>> model.labels_[0] == model.labels_[1] != model.labels_[2]
-    np.True_
+    >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[2])
+    True
     """
 
     _negative_allowed = True

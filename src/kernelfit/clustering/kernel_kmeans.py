@@ -84,8 +84,8 @@ class KernelKMeans(BaseClustering):
     >>> from kernelfit import KernelKMeans
     >>> X = np.array([[0.0], [0.2], [5.0], [5.2]])
     >>> labels = KernelKMeans(n_clusters=2, random_state=0).fit_predict(X)
-    >>> labels[0] == labels[1] != labels[2]
-    np.True_
+    >>> bool(labels[0] == labels[1] != labels[2])
+    True
     """
 
     _parameter_constraints: ClassVar[dict] = {

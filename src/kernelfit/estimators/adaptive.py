@@ -17,6 +17,8 @@ from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _RULES = ("neutral", "knn", "nearest", "reciprocal", "smooth", "hyper")
 
+_NOT_FOR_SQUARES = ("quartic", "nesterov", "nesterov_monotone", "projected_gradient")
+
 
 class AdaptiveMachine(StandardKernelMachine):
     """Base of the estimators that learn a factor of the kernel matrix; one sets ``_method``."""
@@ -67,6 +69,15 @@ class AdaptiveMachine(StandardKernelMachine):
             raise ValueError(
                 f"expected kernel 'rbf' or 'laplacian', whose values are positive, for "
                 f"out_of_sample='smooth', got {self.kernel!r}"
+            )
+        if self.loss.startswith("squared") and self.partition is not None:
+            raise ValueError(
+                f"expected a loss that is not squared for a partition, got {self.loss!r}"
+            )
+        if self.loss.startswith("squared") and self.solver in _NOT_FOR_SQUARES:
+            raise ValueError(
+                f"expected solver 'auto', 'newton' or 'damped' for loss={self.loss!r}, "
+                f"got {self.solver!r}"
             )
         if self.solver == "quartic" and self.tau > 0.0:
             raise ValueError(f"expected tau=0 for solver='quartic', got {self.tau}")

@@ -25,6 +25,7 @@ class ClassifierMachine(ClassifierMixin):
     """The classification half of a kernel machine; it stands before `KernelMachine`."""
 
     _parameter_constraints: ClassVar[dict] = {
+        "loss": [StrOptions(set(_TASKS))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": [Integral, None],
     }
@@ -88,8 +89,8 @@ class ClassifierMachine(ClassifierMixin):
             take_turns=self._shares_cache and shape[0] == shape[1],
         )
 
-    def _make_task(self, p, cost):
-        return _TASKS[self.loss](p, cost, fit_intercept=self.fit_intercept)
+    def _make_task(self, problem, cost):
+        return _TASKS[self.loss](problem.p, cost, fit_intercept=self.fit_intercept)
 
     @property
     def _by_votes(self):

@@ -46,7 +46,9 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the hinge loss.
+        Cost of the loss.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        See `KernelSVC`. Of the solvers, "newton" and "damped" take the squares.
     eta : "auto", str or float, default="auto"
         Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
         the plain machine, and "0.1*auto" a multiple of it; with `partition`, of the
@@ -218,6 +220,7 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
         self,
         C=1.0,
         *,
+        loss="hinge",
         eta="auto",
         tau=0.0,
         out_of_sample="neutral",
@@ -243,6 +246,7 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
         verbose=0,
     ):
         self.C = C
+        self.loss = loss
         self.eta = eta
         self.tau = tau
         self.out_of_sample = out_of_sample
@@ -284,9 +288,11 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the epsilon-insensitive loss.
+        Cost of the loss.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `KernelSVR`. Of the solvers, "newton" and "damped" take the squares.
     eta : "auto", str or float, default="auto"
         Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
         the plain machine, and "0.1*auto" a multiple of it; with `partition`, of the
@@ -443,6 +449,7 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
         C=1.0,
         *,
         epsilon=0.1,
+        loss="tube",
         eta="auto",
         tau=0.0,
         out_of_sample="neutral",
@@ -465,6 +472,7 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
     ):
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
         self.eta = eta
         self.tau = tau
         self.out_of_sample = out_of_sample

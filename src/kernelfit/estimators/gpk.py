@@ -67,7 +67,9 @@ class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the hinge loss.
+        Cost of the loss.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        See `KernelSVC`.
     degree : int, default=2
         Largest degree d of the monomials.
     feature_map : object, default=None
@@ -194,6 +196,7 @@ class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
         self,
         C=1.0,
         *,
+        loss="hinge",
         degree=2,
         feature_map=None,
         normalize=True,
@@ -209,6 +212,7 @@ class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
         verbose=0,
     ):
         self.C = C
+        self.loss = loss
         self.degree = degree
         self.feature_map = feature_map
         self.normalize = normalize
@@ -244,9 +248,11 @@ class GPKRegressor(_Features, RegressorMachine, PositiveMatrixMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the epsilon-insensitive loss.
+        Cost of the loss.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `KernelSVR`.
     degree : int, default=2
         Largest degree d of the monomials.
     feature_map : object, default=None
@@ -359,6 +365,7 @@ class GPKRegressor(_Features, RegressorMachine, PositiveMatrixMachine):
         C=1.0,
         *,
         epsilon=0.1,
+        loss="tube",
         degree=2,
         feature_map=None,
         normalize=True,
@@ -372,6 +379,7 @@ class GPKRegressor(_Features, RegressorMachine, PositiveMatrixMachine):
     ):
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
         self.degree = degree
         self.feature_map = feature_map
         self.normalize = normalize

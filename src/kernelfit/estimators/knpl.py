@@ -36,7 +36,9 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the hinge loss.
+        Cost of the loss.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        See `KernelSVC`. The gradient methods among the solvers do not take the squares.
     eta : "auto", str or float, default="auto"
         Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
         the plain machine, and "0.1*auto" a multiple of it; infinity gives the plain machine.
@@ -186,6 +188,7 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
         self,
         C=1.0,
         *,
+        loss="hinge",
         eta="auto",
         out_of_sample="neutral",
         n_neighbors=5,
@@ -207,6 +210,7 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
         verbose=0,
     ):
         self.C = C
+        self.loss = loss
         self.eta = eta
         self.out_of_sample = out_of_sample
         self.n_neighbors = n_neighbors
@@ -244,9 +248,11 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the epsilon-insensitive loss.
+        Cost of the loss.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `KernelSVR`. The gradient methods among the solvers do not take the squares.
     eta : "auto", str or float, default="auto"
         Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
         the plain machine, and "0.1*auto" a multiple of it; infinity gives the plain machine.
@@ -377,6 +383,7 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
         C=1.0,
         *,
         epsilon=0.1,
+        loss="tube",
         eta="auto",
         out_of_sample="neutral",
         n_neighbors=5,
@@ -394,6 +401,7 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
     ):
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
         self.eta = eta
         self.out_of_sample = out_of_sample
         self.n_neighbors = n_neighbors

@@ -245,14 +245,16 @@ class KernelMachine(BaseEstimator):
         name = type(self).__name__
         if np.any(np.atleast_1d(self.status_) == "stationary"):
             warnings.warn(
-                f"{name} met an indefinite kernel matrix: the solution is a stationary point "
-                "without proof of optimality and its dual_gap_ is nan",
+                f"{name} met a kernel matrix that is indefinite, by itself or by rounding where "
+                "features are far from zero: the solution is a stationary point without proof of "
+                "optimality and its dual_gap_ is nan",
                 UserWarning,
                 stacklevel=3,
             )
         failed = ~np.isnan(gap) & ~np.atleast_1d(self.converged_)
         if failed.any():
-            worst = (gap[failed] / np.maximum(np.abs(objective[failed]), 1e-300)).max()
+            with np.errstate(over="ignore"):
+                worst = (gap[failed] / np.maximum(np.abs(objective[failed]), 1e-300)).max()
             stalled = all(self._endings[k] == "rounding" for k in np.flatnonzero(failed))
             warnings.warn(
                 f"{name} stopped at a relative duality gap of {worst:.1e} instead of "

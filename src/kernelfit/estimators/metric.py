@@ -21,9 +21,9 @@ from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import threads_for
-from kernelfit.utils.validation import check_weights
+from kernelfit.utils.validation import check_sizes, check_weights
 
-_MAX_PAIRS = 2000  # drawn unless another number is asked for
+_MAX_PAIRS = 1000  # drawn unless another number is asked for
 
 
 class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -68,12 +68,12 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Weight of moving the bounds of pairs in "logdet": the larger, the more pairs keep theirs.
     n_constraints : int, default=None
         Number of pairs in "logdet", to whose third power time grows; when None, 20 times the square
-        of the number of classes, but at most 2,000.
+        of the number of classes, but at most 1,000.
     tol : float, default=1e-4
         The steps of "loo" end when one lowers the logarithm of the error by less, those of "logdet"
         when the duality gap is below this fraction of the objective.
     max_iter : int, default=None
-        The most steps of "loo", 50 when None, rounds of "agop", 5 when None, or Newton steps
+        The most steps of "loo", 50 when None, rounds of "agop", 5 when None, or steps
         of "logdet", 100 when None. For the first two a limit reached is no failure.
     random_state : int, RandomState instance or None, default=None
         For the choice of points and pairs.
@@ -215,6 +215,8 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         columns, labelled = target_columns(y, self.task)
         if self.method == "logdet" and not (labelled and y.ndim == 1):
             raise ValueError("expected one column of class labels for method='logdet'")
+        if self.method == "logdet":
+            check_sizes(X)
         points = draw_points(X, columns, weight, self.max_samples, seed)
         with threads_for(len(points.X)):
             fitted._learn(points, seed)

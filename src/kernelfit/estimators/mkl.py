@@ -23,7 +23,9 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the hinge loss.
+        Cost of the loss.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        See `KernelSVC`.
     kernels : list, "precomputed" or None, default=None
         The bank. An entry is a name as in `KernelSVC`, a callable ``k(X, Y)``, such as the
         ``kernel_`` of another estimator, or a dict: "kernel", a name or a callable, with any of
@@ -35,7 +37,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         kernel matrices in the shape (n_samples, n_samples, n_kernels).
     combination : str, default="simple"
         How the weights are found: "simple", "lp", "average", "align", "alignment",
-        "easy" or "pwmk"; see Notes.
+        "easy", "pwmk", "bayes" or "deep"; see Notes.
     p : float, default=2.0
         The norm for "lp", at least 1. The ball has the radius ``n_kernels ** (1 / p - 1)``, so that
         equal weights that sum to one are on its surface: from 1 to infinity it leads from "simple"
@@ -101,7 +103,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     dual_gap_ : float or ndarray of shape (n_classes,)
         Upper minus lower bound on the optimum.
     status_ : str or ndarray of str
-        "proved": the gap is a proof.
+        "proved": the gap is a proof; "non-convex" for "bayes".
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of iterations.
     converged_ : bool or ndarray of shape (n_classes,)
@@ -131,10 +133,15 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     "alignment"  the sum with the largest such alignment, alignf of [3]_
     "easy"       EasyMKL: by the parts of the margin of the sum of all kernels [4]_
     "pwmk"       by the accuracy of each kernel alone, less `delta`, in three folds [5]_
+    "bayes"      BMKL: the posterior means, of any sign; without C, loss and weights of rows [6]_
+    "deep"       DMKL: with a layer of kernels on their sum, by the span bound [7]_
     ===========  ==================================================================================
 
-    All but those of "lp" sum to one. For "simple" and "lp" the certificate is that of weights and
-    machine together; for the others, of the machine with these weights.
+    All but those of "lp" and "bayes" sum to one. For "simple" and "lp" the certificate is that of
+    weights and machine together; for the others, of the machine with these weights. "bayes" has
+    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. The second
+    layer of "deep", a sum of the linear, the Gaussian and the quadratic kernel in the feature space
+    of the first, has the weights ``kernel_.outer``.
 
     References
     ----------
@@ -149,6 +156,10 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     .. [5] H. Tanabe, T. B. Ho, C. H. Nguyen, S. Kawasaki, "Simple but effective methods for
        combining kernels in computational biology", Research, Innovation and Vision for the Future
        (2008).
+    .. [6] M. Gönen, "Bayesian efficient multiple kernel learning", International Conference on
+       Machine Learning (2012).
+    .. [7] E. V. Strobl, S. Visweswaran, "Deep multiple kernel learning", International Conference
+       on Machine Learning and Applications (2013).
 
     Examples
     --------
@@ -167,7 +178,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     _parameter_constraints: ClassVar[dict] = {
         **MultipleKernelMachine._parameter_constraints,
         **ClassifierMachine._parameter_constraints,
-        "combination": [StrOptions({*COMBINATIONS, "easy"})],
+        "combination": [StrOptions({*COMBINATIONS, "easy", "deep"})],
         "lam": [Interval(Real, 0, 1, closed="right")],
         "delta": [Interval(Real, 0, 1, closed="left")],
         "kernel_sharing": [StrOptions({"separate", "joint"})],
@@ -177,6 +188,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         self,
         C=1.0,
         *,
+        loss="hinge",
         kernels=None,
         combination="simple",
         p=2.0,
@@ -194,6 +206,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         verbose=0,
     ):
         self.C = C
+        self.loss = loss
         self.kernels = kernels
         self.combination = combination
         self.p = p
@@ -225,9 +238,11 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the epsilon-insensitive loss.
+        Cost of the loss.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `KernelSVR`.
     kernels : list, "precomputed" or None, default=None
         The bank. An entry is a name as in `KernelSVC`, a callable ``k(X, Y)``, such as the
         ``kernel_`` of another estimator, or a dict: "kernel", a name or a callable, with any of
@@ -238,8 +253,8 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
         and polynomials of degree 1 to 3, on all features and on each. For "precomputed", X holds
         kernel matrices in the shape (n_samples, n_samples, n_kernels).
     combination : str, default="simple"
-        How the weights are found: "simple", "lp", "average", "align", "alignment" or
-        "pwmk"; see Notes.
+        How the weights are found: "simple", "lp", "average", "align", "alignment",
+        "pwmk" or "bayes"; see Notes.
     p : float, default=2.0
         The norm for "lp", at least 1. The ball has the radius ``n_kernels ** (1 / p - 1)``, so that
         equal weights that sum to one are on its surface: from 1 to infinity it leads from "simple"
@@ -292,7 +307,7 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
     dual_gap_ : float
         Upper minus lower bound on the optimum.
     status_ : str
-        "proved": the gap is a proof.
+        "proved": the gap is a proof; "non-convex" for "bayes".
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -320,8 +335,9 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
                  [4]_
     ===========  ==================================================================================
 
-    All but those of "lp" sum to one. For "simple" and "lp" the certificate is that of weights and
-    machine together; for the others, of the machine with these weights.
+    All but those of "lp" and "bayes" sum to one. For "simple" and "lp" the certificate is that of
+    weights and machine together; for the others, of the machine with these weights. "bayes" has
+    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan.
 
     References
     ----------
@@ -334,6 +350,8 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
     .. [4] S. Qiu, T. Lane, "A framework for multiple kernel support vector regression and its
        applications to siRNA efficacy prediction", IEEE/ACM Transactions on Computational Biology
        and Bioinformatics 6 (2009).
+    .. [5] M. Gönen, "Bayesian efficient multiple kernel learning", International Conference on
+       Machine Learning (2012).
 
     Examples
     --------
@@ -359,6 +377,7 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
         C=1.0,
         *,
         epsilon=0.1,
+        loss="tube",
         kernels=None,
         combination="simple",
         p=2.0,
@@ -372,6 +391,7 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
     ):
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
         self.kernels = kernels
         self.combination = combination
         self.p = p

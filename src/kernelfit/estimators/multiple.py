@@ -13,6 +13,8 @@ from kernelfit.estimators.bank import DEFAULT_BANK, build_bank, build_stack, res
 from kernelfit.estimators.machine import KernelMachine
 from kernelfit.families.multiple.kernels import WeightedSum
 from kernelfit.learners.multiple.alignment import align, alignf
+from kernelfit.learners.multiple.bayes import BayesLearner
+from kernelfit.learners.multiple.deep import DeepLearner
 from kernelfit.learners.multiple.easy import easy
 from kernelfit.learners.multiple.learner import MultipleLearner, average, make_family
 from kernelfit.learners.multiple.proportional import proportional
@@ -20,7 +22,7 @@ from kernelfit.learners.positive_matrix import merge_rows
 from kernelfit.tasks.multiclass import problem_coef
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
-COMBINATIONS = {"average", "simple", "lp", "align", "alignment", "pwmk"}
+COMBINATIONS = {"average", "simple", "lp", "align", "alignment", "pwmk", "bayes"}
 
 
 class MultipleKernelMachine(KernelMachine):
@@ -78,7 +80,7 @@ class MultipleKernelMachine(KernelMachine):
 
     def _training_rows(self, X, targets, weight):
         """Return one row of each set of equal rows, and the sets' weights."""
-        if self._precomputed:
+        if self._precomputed or self.combination == "bayes":  # for which rows are no weights
             return super()._training_rows(X, targets, weight)
         return merge_rows(X, targets, weight)
 
@@ -97,6 +99,15 @@ class MultipleKernelMachine(KernelMachine):
             self.bank_, bank = build_bank(members, X, weight, self.normalize, self.cache_size)
             self.scales_ = np.array([member.scale for member in self.bank_])
             make_kernel = functools.partial(WeightedSum, self.bank_)
+        if self.combination == "bayes":
+            if np.ptp(unit_cost) > 0.0:
+                raise ValueError("expected equal weights for combination='bayes', got others")
+            classify = is_classifier(self)
+            return BayesLearner(bank, make_kernel, classify, self.tol, self.max_iter)
+        if self.combination == "deep":
+            if self._given:
+                raise ValueError("expected kernels on points for combination='deep', got matrices")
+            return DeepLearner(bank, self.bank_, self.tol, self.max_iter)
         family = make_family(bank, make_kernel, self.combination, self.p)
         return MultipleLearner(
             family,

@@ -20,8 +20,9 @@ from kernelfit.kernels.distances import squared_distances
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import threads_for
-from kernelfit.utils.validation import check_targets, check_weights
+from kernelfit.utils.validation import check_sizes, check_targets, check_weights
 
+_MAX_TARGET = 1e150  # products of two are finite
 _CHUNK_BYTES = 2**26  # of distances computed at a time in prediction
 
 
@@ -114,7 +115,11 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._validate_params()
         fitted = blank_copy(self)
         X, y = validate_data(fitted, X, y, dtype=np.float64, multi_output=True)
+        check_sizes(X)
         columns = [check_targets(column) for column in y.reshape(len(y), -1).T]
+        largest = np.abs(columns).max()
+        if largest > _MAX_TARGET:
+            raise ValueError(f"expected targets up to {_MAX_TARGET:g}, got {largest:.3g}")
         weight = check_weights(sample_weight, len(X))
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         with threads_for(len(X)):
@@ -169,6 +174,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
+        check_sizes(X)
         step = max(1, _CHUNK_BYTES // (8 * len(self._points)))
         parts = [
             average(self._distances(X[k : k + step]), self._targets, self._weight, self.gamma_)

@@ -134,6 +134,10 @@ class RandomFeatureAlignment(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         mass = weight / weight.sum()
         columns = mass[:, None] * (columns - mass @ columns)
         gamma = scale_gamma(X, weight) if self.gamma == "scale" else float(self.gamma)
+        if not 0.0 < gamma < np.inf:
+            raise ValueError(
+                f"expected features of moderate scale, got gamma={gamma} from their variance"
+            )
         rng = check_random_state(self.random_state)
         frequencies = np.sqrt(2.0 * gamma) * rng.normal(size=(X.shape[1], self.n_components))
         offsets = rng.uniform(0.0, 2.0 * np.pi, self.n_components)

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from kernelfit.learners.plan import Plan
-from kernelfit.tasks.losses import squared, tube
+from kernelfit.tasks.losses import squared, squared_tube, tube
 from kernelfit.tasks.multiclass import Problem
-from kernelfit.utils.sklearn_private import Interval
+from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.validation import check_targets
 
 _MAX_NUMBER = 1e150  # of targets: products of two are finite
@@ -20,6 +20,7 @@ class RegressorMachine(RegressorMixin):
 
     _parameter_constraints: ClassVar[dict] = {
         "epsilon": [Interval(Real, 0, None, closed="left")],
+        "loss": [StrOptions({"tube", "squared_tube", "squared"})],
     }
 
     loss = "tube"  # where the machine has no such parameter
@@ -47,10 +48,11 @@ class RegressorMachine(RegressorMixin):
             (1, 1),
         )
 
-    def _make_task(self, p, cost):
+    def _make_task(self, problem, cost):
         if self.loss == "squared":
-            return squared(p, cost, fit_intercept=self.fit_intercept)
-        return tube(p, cost, self.epsilon, fit_intercept=self.fit_intercept)
+            return squared(problem.p, cost, fit_intercept=self.fit_intercept)
+        make = tube if self.loss == "tube" else squared_tube
+        return make(problem.p, cost, self.epsilon, fit_intercept=self.fit_intercept)
 
     def _shape(self, values):
         """Turn the problems' values, along the last axis, into those of `predict`."""

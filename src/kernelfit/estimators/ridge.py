@@ -31,7 +31,7 @@ class RidgeMachine(StandardKernelMachine):
         if not gram.dense:
             n = X.shape[0]
             raise ValueError(
-                f"expected cache_size >= {8 * n * n / 2**20:.0f}, the memory in MB of the kernel "
+                f"expected cache_size >= {8 * n * n / 2**20:.3g}, the memory in MB of the kernel "
                 f"matrix of {n} rows, got {self.cache_size}"
             )
         return RidgeLearner(gram, kernel, psd, self.tol)

@@ -40,6 +40,7 @@ class StandardKernelMachine(KernelMachine):
         "coef0": [Interval(Real, None, None, closed="neither")],
     }
 
+    _has_targets = True
     _many_targets = False  # whether y may have several columns
 
     def __sklearn_tags__(self):
@@ -63,15 +64,16 @@ class StandardKernelMachine(KernelMachine):
         # A square kernel matrix is checked for symmetry and finiteness at once, later.
         shape = getattr(X, "shape", (0, 1))
         square = self._precomputed and len(shape) == 2 and len(set(shape)) == 1
-        X, y = validate_data(
+        targets = {"y": y, "multi_output": self._many_targets} if self._has_targets else {}
+        checked = validate_data(
             self if owner is None else owner,
             X,
-            y,
             accept_sparse="csr",
             dtype=(np.float64, np.float32) if self._precomputed else np.float64,
             ensure_all_finite=not square,
-            multi_output=self._many_targets,
+            **targets,
         )
+        X, y = checked if self._has_targets else (checked, np.zeros(checked.shape[0]))
         y = self._check_targets(y)
         if self._precomputed:
             if X.shape[0] != X.shape[1]:

@@ -43,7 +43,11 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the hinge loss.
+        Cost of the loss.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        The loss above; its square; or :math:`(1 - y_i (f(x_i) + b))^2` (least squares). For the
+        squares, :math:`y_i \beta_i` has no upper bound, for the last one no bound at all, and the
+        diagonal of K in the dual gains :math:`1 / (2 C_i)`.
     kernel : str or callable, default="rbf"
         The kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32", "matern52",
         "rational_quadratic", "additive" or "precomputed". A callable takes two arrays of points,
@@ -175,6 +179,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         self,
         C=1.0,
         *,
+        loss="hinge",
         kernel="rbf",
         degree=3,
         gamma="scale",
@@ -192,6 +197,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         verbose=0,
     ):
         self.C = C
+        self.loss = loss
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -229,6 +235,9 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         Cost of the loss.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        The loss above; its square; or the square without the tube. For the squares,
+        :math:`\beta` has no bounds, and the diagonal of K in the dual gains :math:`1 / (2 C_i)`.
     kernel : str or callable, default="rbf"
         The kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32", "matern52",
         "rational_quadratic", "additive" or "precomputed". A callable takes two arrays of points,
@@ -331,6 +340,7 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         C=1.0,
         *,
         epsilon=0.1,
+        loss="tube",
         kernel="rbf",
         degree=3,
         gamma="scale",
@@ -344,6 +354,7 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
     ):
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma

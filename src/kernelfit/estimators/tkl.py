@@ -63,7 +63,9 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the hinge loss.
+        Cost of the loss.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        See `KernelSVC`.
     degree : int, default=1
         Largest degree d of the monomials; at most 2 for ``basis="xz"``.
     basis : {"x", "xz"}, default="x"
@@ -189,6 +191,7 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
         self,
         C=1.0,
         *,
+        loss="hinge",
         degree=1,
         basis="x",
         delta=0.5,
@@ -205,6 +208,7 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
         verbose=0,
     ):
         self.C = C
+        self.loss = loss
         self.degree = degree
         self.basis = basis
         self.delta = delta
@@ -243,9 +247,11 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the epsilon-insensitive loss.
+        Cost of the loss.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `KernelSVR`.
     degree : int, default=1
         Largest degree d of the monomials; at most 2 for ``basis="xz"``.
     basis : {"x", "xz"}, default="x"
@@ -358,6 +364,7 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
         C=1.0,
         *,
         epsilon=0.1,
+        loss="tube",
         degree=1,
         basis="x",
         delta=0.5,
@@ -372,6 +379,7 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
     ):
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
         self.degree = degree
         self.basis = basis
         self.delta = delta

@@ -27,8 +27,12 @@ from kernelfit.estimators.metric import KernelMetric
 from kernelfit.estimators.multiple import MultipleKernelMachine
 from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
 from kernelfit.estimators.standard import StandardKernelMachine
+from kernelfit.estimators.union import UnionMachine
+from kernelfit.families.psd.family import PositiveMatrixKernel
+from kernelfit.families.union.atoms import Widths
 from kernelfit.kernels.standard import kernel_from_name
 from kernelfit.learners.positive_matrix import merge_rows
+from kernelfit.tasks.losses import LEAST_COST
 from kernelfit.tasks.multiclass import decompose, problem_coef
 from kernelfit.utils.validation import check_weights
 
@@ -76,12 +80,13 @@ class Audit:
 
 @dataclass(frozen=True)
 class _Problem:
-    """One problem in plain numbers."""
+    """One problem in plain numbers; `cost` is the largest magnitude of a coefficient."""
 
     p: Array
     cost: Array
     loss: str
     epsilon: float
+    level: float
     has_intercept: bool
     beta: Array
     witness: Array
@@ -91,66 +96,97 @@ class _Problem:
         """Whether the loss is squared, and the dual has a ridge."""
         return self.loss.startswith("squared")
 
+    @property
+    def square_cost(self) -> Array:
+        """The costs of a squared loss."""
+        return np.maximum(self.cost, LEAST_COST)
+
+    @property
+    def total(self) -> float:
+        """The required sum of the coefficients, and the price of the intercept."""
+        return 1.0 if self.loss == "one_class" else 0.0
+
     def kappa(self, beta: Array) -> float:
         value = float(self.p @ beta - self.epsilon * np.abs(beta).sum())
-        return value - 0.25 * float(beta**2 @ (1.0 / self.cost)) if self.is_smooth else value
+        return value - 0.25 * float(beta @ (beta / self.square_cost)) if self.is_smooth else value
 
     def losses(self, decision: Array) -> float:
         """Return the sum of the costs at some decision values."""
-        if "hinge" in self.loss:
+        if self.loss == "pinball":
+            error = self.p - decision
+            error = np.maximum(self.level * error, (self.level - 1.0) * error)
+        elif self.loss == "one_class":
+            error = np.maximum(0.0, -decision)
+        elif "hinge" in self.loss:
             error = np.maximum(0.0, 1.0 - self.p * decision)
         else:
             error = np.maximum(0.0, np.abs(self.p - decision) - self.epsilon)
-        return float(self.cost @ (error**2 if self.is_smooth else error))
+        if self.is_smooth:
+            return float(self.square_cost @ error**2)
+        return float(self.cost @ error)
 
     def slope(self, decision: Array) -> float:
         """Return the derivative of a smooth sum of costs in the intercept."""
         error = decision - self.p
         if "hinge" in self.loss:
             error = np.where(self.p * error < 0.0, error, 0.0)
-        return 2.0 * float(self.cost @ error)
+        error = np.sign(error) * np.maximum(np.abs(error) - self.epsilon, 0.0)
+        return 2.0 * float(self.square_cost @ error)
 
-    def least_loss(self, decision: Array) -> float:
-        """Return the least sum of costs over the intercept."""
+    def value(self, decision: Array, intercept: float) -> float:
+        """Return the part of the primal without the norm."""
+        return self.losses(decision + intercept) + self.total * intercept
+
+    def intercept(self, decision: Array) -> float:
+        """Return the intercept of the least value."""
         if not self.has_intercept:
-            return self.losses(decision)
+            return 0.0
         kinks = self.p - decision
         if self.is_smooth:
             low, high = float(kinks.min()), float(kinks.max())
             for _ in range(_BISECTIONS):
                 middle = 0.5 * (low + high)
                 low, high = (middle, high) if self.slope(decision + middle) < 0 else (low, middle)
-            return self.losses(decision + 0.5 * (low + high))
-        # It is at a kink of some loss.
+            return 0.5 * (low + high)
+        # It is at a kink of some loss. All are tried: a search would be misled by kinks so close
+        # that rounding makes their values equal.
         if self.epsilon > 0.0:
             kinks = np.concatenate([kinks - self.epsilon, kinks + self.epsilon])
-        first, last = 0, len(kinks) - 1
-        kinks = np.sort(kinks)
+        return float(min(np.unique(kinks), key=lambda b: self.value(decision, b)))
 
-        def value(k: int) -> float:
-            return self.losses(decision + kinks[k])
+    def least_loss(self, decision: Array) -> float:
+        """Return the least value over the intercept."""
+        return self.value(decision, self.intercept(decision))
 
-        while last - first > 2:  # a convex function of the place
-            third = (last - first) // 3
-            if value(first + third) <= value(last - third):
-                last -= third
-            else:
-                first += third
-        return min(value(k) for k in range(first, last + 1))
+    def rounding(self, decision: Array, terms: Array) -> float:
+        """Return what the losses are known to, in rounding errors of decision values and targets.
+
+        They are of the size of `terms` and of the targets, and multiplied by the slope of a loss.
+        """
+        slope = self.cost
+        if self.is_smooth:
+            error = np.abs(self.p - decision - self.intercept(decision))
+            slope = 2.0 * self.cost * error + np.abs(self.beta) + np.abs(self.witness)
+        return float(slope @ (np.abs(self.p) + terms))
 
     def violation(self, beta: Array) -> float:
         cost = np.full(self.cost.shape, np.inf) if self.is_smooth else self.cost
         low, high = -cost, cost
         if "hinge" in self.loss:
             low, high = np.where(self.p > 0, 0.0, low), np.where(self.p > 0, high, 0.0)
+        elif self.loss == "pinball":
+            low, high = (self.level - 1.0) * cost, self.level * cost
+        elif self.loss == "one_class":
+            low = np.zeros(cost.shape)
         outside = np.maximum(np.maximum(low - beta, beta - high), 0.0).max(initial=0.0)
         worst = float(outside / self.cost.max())
         if self.has_intercept:
-            worst = max(worst, abs(float(beta.sum())) / max(float(np.abs(beta).sum()), 1e-300))
+            missed = abs(float(beta.sum()) - self.total)
+            worst = max(worst, missed / max(float(np.abs(beta).sum()), 1e-300))
         return worst
 
 
-def audit(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
     """Recompute the certificate of a fitted estimator from its public attributes.
 
     Parameters
@@ -160,8 +196,8 @@ def audit(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
         `KernelMetric` of the method "logdet".
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The training data, or the precomputed kernel matrix.
-    y : array-like of shape (n_samples,)
-        The labels or targets of the training.
+    y : array-like of shape (n_samples,), default=None
+        The labels or targets of the training; not for `KernelOneClass`.
     sample_weight : array-like of shape (n_samples,), default=None
         The weights of the training.
 
@@ -211,13 +247,15 @@ def audit(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
 def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any], list[Any]]:
     """Return the rows and the problems of every learned kernel."""
     classify = is_classifier(machine)
+    if machine.loss == "one_class":
+        y = np.zeros(X.shape[0])
     targets: Any = np.asarray(y) if classify else np.asarray(y, dtype=np.float64)
     factor = np.ones(len(y))
     if classify:
         targets = np.searchsorted(machine.classes_, y)
         factor = machine.class_weight_[targets]
     used, total = np.flatnonzero(weight), weight[weight > 0]
-    merges = isinstance(machine, PositiveMatrixMachine) or hasattr(machine, "bank_")
+    merges = isinstance(machine, PositiveMatrixMachine | UnionMachine) or hasattr(machine, "bank_")
     if merges:  # equal rows are one
         used, total = merge_rows(X, targets, weight)
     cost = machine.C * total * factor[used]
@@ -228,6 +266,12 @@ def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any],
         one_vs_one = getattr(machine, "multi_class", "ovr") == "ovo"
         n_classes = len(machine.classes_)
         parts = [(q.rows, q.p) for q in decompose(targets[used], n_classes, one_vs_one)]
+
+    levels = np.full(n_problems, np.nan)
+    if machine.loss == "pinball":
+        levels, parts = machine.quantiles_, parts * n_problems
+    elif machine.loss == "one_class":
+        cost = total / (machine.nu * total.sum())
 
     # Blocks that are kept side by side have no intercept; the mean of the targets stands for it.
     divided = _is_divided(machine)
@@ -245,7 +289,8 @@ def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any],
             p,
             cost[own],
             machine.loss,
-            machine.epsilon if machine.loss == "tube" else 0.0,
+            machine.epsilon if "tube" in machine.loss else 0.0,
+            float(levels[k]),
             has_intercept,
             spread(machine.dual_coef_, k)[own],
             spread(machine.witness_coef_, k)[own],
@@ -270,6 +315,7 @@ def _audit_group(
 ) -> Audit:
     betas = np.stack([problem.beta for problem in problems])
     witnesses = np.stack([problem.witness for problem in problems])
+    K: Any = None
     if isinstance(machine, AdaptiveMachine):
         decision, penalty, energy = _adaptive(machine, X, k, rows, problems[0])
     elif isinstance(machine, PositiveMatrixMachine):
@@ -278,9 +324,20 @@ def _audit_group(
         K = kernel(X[rows], X[rows])
         decision, penalty = betas @ K, 0.0
         energy = _largest_energy(kernel, X[rows], witnesses)
+    elif isinstance(machine, UnionMachine):
+        kernels = machine.kernels_ if hasattr(machine, "kernels_") else [machine.kernel_]
+        decision, penalty = betas @ kernels[k](X[rows], X[rows]), 0.0
+        energy = max(_hull_energy(part, X[rows], witnesses) for part in machine.hull_)
     elif isinstance(machine, MultipleKernelMachine):
+        if machine.combination == "bayes":
+            raise ValueError("expected a machine with a certificate, got combination='bayes'")
         penalty = 0.0
-        decision, energy = _multiple(machine, X, k, rows, betas, witnesses)
+        if machine.combination == "deep":
+            kernels = machine.kernels_ if hasattr(machine, "kernels_") else [machine.kernel_]
+            K = kernels[k](X[rows], X[rows])
+            decision, energy = betas @ K, 0.5 * float(np.sum(witnesses * (witnesses @ K)))
+        else:
+            decision, energy = _multiple(machine, X, k, rows, betas, witnesses)
     else:
         K = _initial_matrix(machine, X, rows)
         decision, penalty = betas @ K, 0.0
@@ -289,12 +346,12 @@ def _audit_group(
     losses = sum(q.least_loss(f) for q, f in zip(problems, decision, strict=True))
     kappa = sum(q.kappa(w) for q, w in zip(problems, witnesses, strict=True))
     scale = norms + losses + abs(kappa) + energy + penalty
-    scale += sum(
-        float(q.cost @ (np.abs(q.p) + np.abs(f))) for q, f in zip(problems, decision, strict=True)
-    )
+    # What the decision values are sums of may cancel out.
+    terms = np.abs(decision) + (0.0 if K is None else np.abs(betas) @ np.abs(K))
+    scale += sum(q.rounding(f, size) for q, f, size in zip(problems, decision, terms, strict=True))
     upper, lower = norms + losses + penalty, kappa - energy
     violation = max(max(q.violation(q.beta), q.violation(q.witness)) for q in problems)
-    rounding = 64.0 * _ROUNDOFF * scale
+    rounding = 64.0 * _ROUNDOFF * scale + float(np.finfo(np.float64).tiny)
     return Audit(lower, upper, upper - lower, objective, claimed, violation, rounding)
 
 
@@ -407,3 +464,17 @@ def _multiple(
         norm = largest * float(np.sum((forms / largest) ** q)) ** (1.0 / q)
         return decision, 0.5 * radius * norm
     return decision, 0.5 * float(weights @ forms)
+
+
+def _hull_energy(part: Any, X: Array, witnesses: Array) -> float:
+    """Return the largest energy over one of the sets of a union."""
+    if isinstance(part, PositiveMatrixKernel):
+        return _largest_energy(part, X, witnesses)
+    if isinstance(part, Widths):
+        Z = X if part.features is None else X[:, list(part.features)]
+        distances = ((Z[:, None] - Z) ** 2).sum(axis=2)
+        return max(
+            0.5 * float(np.sum(witnesses * (witnesses @ np.exp(-gamma * distances))))
+            for gamma in part.gammas
+        )
+    return 0.5 * float(np.sum(witnesses * (witnesses @ part(X, X))))

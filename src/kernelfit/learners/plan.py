@@ -31,7 +31,7 @@ class Plan:
     unit_cost : ndarray of shape (n_rows,)
         The cost of each row for C = 1.
     make_task : callable
-        ``make_task(p, cost)`` from the linear term and costs of a problem to its task.
+        ``make_task(problem, cost)`` from a problem and the costs of its rows to its task.
     shape : (int, int)
         Number of problems and of layers of coefficients.
     take_turns : bool
@@ -41,13 +41,13 @@ class Plan:
     learner: Learner
     groups: tuple[Group, ...]
     unit_cost: FloatArray
-    make_task: Callable[[FloatArray, FloatArray], Task]
+    make_task: Callable[[Problem, FloatArray], Task]
     shape: tuple[int, int]
     take_turns: bool = False
 
     def tasks(self, group: Group, C: float) -> Tasks:
         """Return the tasks of a group for a cost."""
-        return tuple(self.make_task(q.p, C * self.unit_cost[q.rows]) for q in group)
+        return tuple(self.make_task(q, C * self.unit_cost[q.rows]) for q in group)
 
     def tasks_at(self, group: Group) -> Callable[[float], Tasks]:
         """Return the function from a cost to the tasks of a group."""

@@ -98,7 +98,7 @@ class RidgeLearner:
     ) -> Learned:
         x = np.ascontiguousarray(solution.coef.T)
         found = [
-            task.certificate(beta, decision)
+            task.centred()[0].certificate(beta, decision)
             for task, beta, decision in zip(tasks, x, x @ K, strict=True)
         ]
         gap = sum(bounds.gap for bounds in found)

@@ -6,6 +6,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
+from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.selection.positive_matrix_search import PositiveMatrixSearch
 from kernelfit.utils.sklearn_private import HasMethods, StrOptions
 
@@ -39,6 +40,8 @@ class GPKClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         The folds, as in scikit-learn: of a number of them, stratified.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means accuracy. Sample weights count in either.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        See `KernelSVC`.
     feature_map : object, default=None
         See `GPKClassifier`.
     normalize : bool, default=True
@@ -123,6 +126,7 @@ class GPKClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         n_average=1,
         cv=5,
         scoring=None,
+        loss="hinge",
         feature_map=None,
         normalize=True,
         fit_intercept=True,
@@ -141,6 +145,7 @@ class GPKClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
+        self.loss = loss
         self.feature_map = feature_map
         self.normalize = normalize
         self.fit_intercept = fit_intercept
@@ -187,6 +192,8 @@ class GPKRegressorCV(RegressorMixin, PositiveMatrixSearch):
         The folds, as in scikit-learn: of a number of them, not shuffled.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means R^2. Sample weights count in either.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `KernelSVR`.
     feature_map : object, default=None
         See `GPKRegressor`.
     normalize : bool, default=True
@@ -250,6 +257,7 @@ class GPKRegressorCV(RegressorMixin, PositiveMatrixSearch):
     _parameter_constraints: ClassVar[dict] = {
         **PositiveMatrixSearch._parameter_constraints,
         "epsilons": ["array-like", None],
+        "loss": RegressorMachine._parameter_constraints["loss"],
         "feature_map": [HasMethods(["size", "features"]), None],
         "degrees": ["array-like", None],
     }
@@ -265,6 +273,7 @@ class GPKRegressorCV(RegressorMixin, PositiveMatrixSearch):
         n_average=1,
         cv=5,
         scoring=None,
+        loss="tube",
         feature_map=None,
         normalize=True,
         fit_intercept=True,
@@ -282,6 +291,7 @@ class GPKRegressorCV(RegressorMixin, PositiveMatrixSearch):
         self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
+        self.loss = loss
         self.feature_map = feature_map
         self.normalize = normalize
         self.fit_intercept = fit_intercept

@@ -32,6 +32,36 @@ def target_unit(y, weight):
     return spread if np.isfinite(spread) and spread > 0.0 else 1.0
 
 
+def loss_axes(search, y, weight, epsilons):
+    """Return the unit of C, and the values of epsilon to try; [None] where there is no tube.
+
+    Parameters
+    ----------
+    search : KernelSearch
+        Whose `loss` and `epsilons`, where it has them, are used.
+    y, weight : ndarray of shape (n,)
+    epsilons : ndarray
+        To try by default, in units of the spread of the targets.
+
+    Returns
+    -------
+    unit : float
+    epsilons : list
+    """
+    if not hasattr(search, "epsilons"):
+        return 1.0, [None]
+    loss = getattr(search, "loss", "tube")
+    spread = target_unit(y, weight)
+    # With a squared loss both terms of the objective have the unit of squared targets.
+    unit = 1.0 if loss.startswith("squared") else spread
+    if loss != "squared":
+        given = spread * epsilons if search.epsilons is None else search.epsilons
+        return unit, not_negative(given, "epsilons")
+    if search.epsilons is not None:
+        raise ValueError("expected epsilons=None for loss='squared', which has no tube")
+    return unit, [None]
+
+
 class StandardKernelSearch(KernelSearch):
     """Base of the searches over gamma and C, and in regression epsilon."""
 
@@ -60,15 +90,10 @@ class StandardKernelSearch(KernelSearch):
         return self._machine_class(**{**fixed, **params})
 
     def _grid(self, X, y, weight):
-        regression = hasattr(self, "epsilons")
-        unit = target_unit(y, weight) if regression else 1.0
+        unit, epsilons = loss_axes(self, y, weight, _EPSILONS)
         if self.kernel == "linear":
             unit *= scale_gamma(X, weight)  # the kernel is that of features of another scale
         Cs = positive(unit * self._default_Cs if self.Cs is None else self.Cs, "Cs")
-        epsilons = [None]
-        if regression:
-            given = unit * _EPSILONS if self.epsilons is None else self.epsilons
-            epsilons = not_negative(given, "epsilons")
         return Grid(self._kernel_params(X, weight), epsilons, Cs, self._etas())
 
     def _etas(self):

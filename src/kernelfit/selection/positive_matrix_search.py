@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelfit.learners.positive_matrix import SOLVERS
 from kernelfit.selection.folds import Grid
-from kernelfit.selection.kernel_search import target_unit
+from kernelfit.selection.kernel_search import loss_axes
 from kernelfit.selection.search import KernelSearch, not_negative, positive
 from kernelfit.utils.sklearn_private import StrOptions
 
@@ -24,6 +24,7 @@ class PositiveMatrixSearch(KernelSearch):
         "solver": [StrOptions(set(SOLVERS))],
     }
     _names: tuple[str, ...] = (
+        "loss",
         "normalize",
         "fit_intercept",
         "solver",
@@ -38,13 +39,8 @@ class PositiveMatrixSearch(KernelSearch):
         return self._machine_class(**{**fixed, **params})
 
     def _grid(self, X, y, weight):
-        regression = hasattr(self, "epsilons")
-        unit = target_unit(y, weight) if regression else 1.0
+        unit, epsilons = loss_axes(self, y, weight, _EPSILONS)
         Cs = positive(unit * _CS if self.Cs is None else self.Cs, "Cs")
-        epsilons = [None]
-        if regression:
-            given = unit * _EPSILONS if self.epsilons is None else self.epsilons
-            epsilons = not_negative(given, "epsilons")
         return Grid(self._kernel_params(), epsilons, Cs)
 
     def _kernel_params(self):

@@ -5,6 +5,7 @@ from typing import ClassVar
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
+from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.estimators.svm import MULTICLASS, KernelSVC, KernelSVR
 from kernelfit.selection.kernel_search import StandardKernelSearch
 
@@ -43,6 +44,8 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         The folds, as in scikit-learn: of a number of them, stratified.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means accuracy. Sample weights count in either.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        See `KernelSVC`.
     kernel : str or callable, default="rbf"
         The kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32", "matern52",
         "rational_quadratic", "additive" or "precomputed". With "linear", "precomputed" or a
@@ -124,7 +127,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         **MULTICLASS,
     }
     _machine_class = KernelSVC
-    _names = (*StandardKernelSearch._names, *MULTICLASS, "class_weight")
+    _names = (*StandardKernelSearch._names, *MULTICLASS, "loss", "class_weight")
 
     def __init__(
         self,
@@ -134,6 +137,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         n_average=1,
         cv=5,
         scoring=None,
+        loss="hinge",
         kernel="rbf",
         degree=3,
         coef0=0.0,
@@ -154,6 +158,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
+        self.loss = loss
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0
@@ -189,12 +194,12 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         means 4^-4 .. 4^3 times "scale", and for the kernels of the distance itself the roots of
         these. Among equal scores the first counts.
     Cs : array-like, default=None
-        Values of C to try. None means 4^-3 .. 4^5 times the standard deviation of the targets.
-        Among equal scores the first counts. The best machine at the edge of a default grid extends
-        it, in up to three steps.
+        Values of C to try. None means 4^-3 .. 4^5, times the standard deviation of the targets
+        where the loss is not squared. Among equal scores the first counts. The best machine at the
+        edge of a default grid extends it, in up to three steps.
     epsilons : array-like, default=None
         Values of epsilon to try, half the widths of the tube in which errors cost nothing. None
-        means 0.1 and 0.01 times the standard deviation of the targets.
+        means 0.1 and 0.01 times the standard deviation of the targets. Not for ``loss="squared"``.
     n_average : int, default=1
         Largest number of machines whose decision values are averaged: the best one, and those whose
         scores fall short of its by no more than one standard error of the difference over the
@@ -204,6 +209,8 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         The folds, as in scikit-learn: of a number of them, not shuffled.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means R^2. Sample weights count in either.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `KernelSVR`.
     kernel : str or callable, default="rbf"
         The kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32", "matern52",
         "rational_quadratic", "additive" or "precomputed". With "linear", "precomputed" or a
@@ -269,8 +276,10 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
     _parameter_constraints: ClassVar[dict] = {
         **StandardKernelSearch._parameter_constraints,
         "epsilons": ["array-like", None],
+        "loss": RegressorMachine._parameter_constraints["loss"],
     }
     _machine_class = KernelSVR
+    _names = (*StandardKernelSearch._names, "loss")
 
     def __init__(
         self,
@@ -281,6 +290,7 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         n_average=1,
         cv=5,
         scoring=None,
+        loss="tube",
         kernel="rbf",
         degree=3,
         coef0=0.0,
@@ -298,6 +308,7 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
+        self.loss = loss
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0

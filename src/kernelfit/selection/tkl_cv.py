@@ -5,6 +5,7 @@ from typing import ClassVar
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
+from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
 from kernelfit.selection.positive_matrix_search import PositiveMatrixSearch
 from kernelfit.utils.sklearn_private import StrOptions
@@ -39,6 +40,8 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         The folds, as in scikit-learn: of a number of them, stratified.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means accuracy. Sample weights count in either.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        See `KernelSVC`.
     degree : int, default=1
         See `TKLClassifier`.
     basis : {"x", "xz"}, default="x"
@@ -128,6 +131,7 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         n_average=1,
         cv=5,
         scoring=None,
+        loss="hinge",
         degree=1,
         basis="x",
         normalize=True,
@@ -147,6 +151,7 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
+        self.loss = loss
         self.degree = degree
         self.basis = basis
         self.normalize = normalize
@@ -194,6 +199,8 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
         The folds, as in scikit-learn: of a number of them, not shuffled.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means R^2. Sample weights count in either.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `KernelSVR`.
     degree : int, default=1
         See `TKLRegressor`.
     basis : {"x", "xz"}, default="x"
@@ -262,6 +269,7 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
     _parameter_constraints: ClassVar[dict] = {
         **PositiveMatrixSearch._parameter_constraints,
         "epsilons": ["array-like", None],
+        "loss": RegressorMachine._parameter_constraints["loss"],
         "basis": [StrOptions({"x", "xz"})],
         "deltas": ["array-like", None],
     }
@@ -277,6 +285,7 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
         n_average=1,
         cv=5,
         scoring=None,
+        loss="tube",
         degree=1,
         basis="x",
         normalize=True,
@@ -295,6 +304,7 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
         self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
+        self.loss = loss
         self.degree = degree
         self.basis = basis
         self.normalize = normalize

@@ -125,10 +125,7 @@ class RidgePath:
         """
         shrunk = self._solve(ridge, self.targets)
         coef = self.root[:, None] * (self.basis.T @ shrunk)
-        intercept = self.mean.copy()
-        if self.border is not None:
-            intercept -= self.border @ shrunk
-        return RidgeSolution(coef, intercept)
+        return _with_intercept(coef, self.mean, self.border, shrunk, self.root)
 
     def leave_one_out(self, ridge: float) -> FloatArray:
         """Return the errors at every point of the machine trained on all others, in O(n^2).
@@ -280,10 +277,28 @@ def ridge_solve(
     except LinAlgError:
         return ridge_path(K, Y, weight, fit_intercept=fit_intercept).solve(ridge)
     shrunk = cho_solve((factor, True), Z, check_finite=False)
-    intercept = scaled.mean.copy()
-    if border is not None:
-        intercept -= border @ shrunk
-    return RidgeSolution(scaled.root[:, None] * scaled.expand(shrunk), intercept)
+    coef = scaled.root[:, None] * scaled.expand(shrunk)
+    return _with_intercept(coef, scaled.mean, border, shrunk, scaled.root)
+
+
+def _with_intercept(
+    coef: FloatArray,
+    mean: FloatArray,
+    border: FloatArray | None,
+    shrunk: FloatArray,
+    root: FloatArray,
+) -> RidgeSolution:
+    """Return the solution; with an intercept its coefficients sum to zero, also after rounding.
+
+    The point of the largest weight makes up for the others: where weights differ by many orders of
+    magnitude, its own coefficient is lost in the rounding of theirs.
+    """
+    if border is None:
+        return RidgeSolution(coef, mean.copy())
+    heaviest = int(np.argmax(root))
+    coef[heaviest] = 0.0
+    coef[heaviest] = -coef.sum(axis=0)
+    return RidgeSolution(coef, mean - border @ shrunk)
 
 
 @dataclass(frozen=True, eq=False)

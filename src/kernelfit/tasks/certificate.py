@@ -204,11 +204,13 @@ def ridged_gap(
     -------
     gap, objective, resolution : float
     """
-    t = -g - intercept
-    s = best_dual(t, task)
-    mean = 0.5 * (s + beta)
-    terms = (s - beta) * (t - task.ridge * mean) - task.epsilon * (np.abs(s) - np.abs(beta))
-    objective = 0.5 * beta @ (task.p - g - task.ridge * beta) - task.epsilon * np.abs(beta).sum()
-    size = np.maximum(np.abs(s), np.abs(beta))
-    scale = size @ (np.abs(task.p) + np.abs(g) + abs(intercept) + task.epsilon)
-    return float(np.maximum(terms, 0.0).sum()), float(objective), _ROUNDOFF * float(scale)
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite are refused
+        t = -g - intercept
+        s = best_dual(t, task)
+        mean = 0.5 * (s + beta)
+        terms = (s - beta) * (t - task.ridge * mean) - task.epsilon * (np.abs(s) - np.abs(beta))
+        dual = 0.5 * beta @ (task.p - g - task.ridge * beta) - task.epsilon * np.abs(beta).sum()
+        size = np.maximum(np.abs(s), np.abs(beta))
+        scale = size @ (np.abs(task.p) + np.abs(g) + abs(intercept) + task.epsilon)
+        gap = np.maximum(terms, 0.0).sum()
+    return float(gap), float(dual), _ROUNDOFF * float(scale)

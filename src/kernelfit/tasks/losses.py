@@ -8,11 +8,18 @@ import numpy.typing as npt
 from kernelfit.tasks.certificate import FloatArray
 from kernelfit.tasks.task import Task
 
+# Of a point in a squared loss: products with the ridge of a smaller one could overflow.
+LEAST_COST = 1e-150
+
 
 def _cost(y: FloatArray, C: Any) -> FloatArray:
     if isinstance(C, np.ndarray) and C.shape == y.shape:
         return C
     return np.full(y.shape, C, dtype=np.float64)
+
+
+def _ridge(p: FloatArray, C: Any) -> FloatArray:
+    return 0.5 / np.maximum(_cost(p, C), LEAST_COST)
 
 
 def hinge(y: npt.ArrayLike, C: float | FloatArray, *, fit_intercept: bool = True) -> Task:
@@ -77,7 +84,31 @@ def squared_hinge(y: npt.ArrayLike, C: float | FloatArray, *, fit_intercept: boo
     """
     p = np.ascontiguousarray(y, dtype=np.float64)
     lower, upper = np.where(p < 0.0, -np.inf, 0.0), np.where(p > 0.0, np.inf, 0.0)
-    return Task(p, lower, upper, 0.0, 0.5 / _cost(p, C), 0.0 if fit_intercept else None)
+    return Task(p, lower, upper, 0.0, _ridge(p, C), 0.0 if fit_intercept else None)
+
+
+def squared_tube(
+    y: npt.ArrayLike, C: float | FloatArray, epsilon: float, *, fit_intercept: bool = True
+) -> Task:
+    """Return the task of regression by the squared epsilon-insensitive loss.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Targets.
+    C : float or ndarray of shape (n,)
+        Cost of each point, > 0.
+    epsilon : float
+        Half the width of the tube, >= 0; without a tube it is the squared loss.
+    fit_intercept : bool, default=True
+
+    Returns
+    -------
+    Task
+    """
+    p = np.ascontiguousarray(y, dtype=np.float64)
+    free = np.full(p.shape, np.inf)
+    return Task(p, -free, free, epsilon, _ridge(p, C), 0.0 if fit_intercept else None)
 
 
 def squared(y: npt.ArrayLike, C: float | FloatArray, *, fit_intercept: bool = True) -> Task:
@@ -95,9 +126,7 @@ def squared(y: npt.ArrayLike, C: float | FloatArray, *, fit_intercept: bool = Tr
     -------
     Task
     """
-    p = np.ascontiguousarray(y, dtype=np.float64)
-    free = np.full(p.shape, np.inf)
-    return Task(p, -free, free, 0.0, 0.5 / _cost(p, C), 0.0 if fit_intercept else None)
+    return squared_tube(y, C, 0.0, fit_intercept=fit_intercept)
 
 
 def pinball(

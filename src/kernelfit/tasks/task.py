@@ -13,6 +13,7 @@ tube              [-C_i, C_i]              epsilon  none         0
 squared hinge     between 0 and y_i inf    0        1 / (2 C_i)  0
 pinball, level q  [-(1-q) C_i, q C_i]      0        none         0
 squared           unbounded                0        1 / (2 C_i)  0
+squared tube      unbounded                epsilon  1 / (2 C_i)  0
 one-class         [0, 1 / (nu n)], p = 0   0        none         1
 ================  =======================  =======  ===========  =============
 

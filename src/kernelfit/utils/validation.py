@@ -91,6 +91,22 @@ def check_widths(gamma: ArrayLike, n_features: int) -> NDArray[np.float64]:
     return widths
 
 
+def check_sizes(X: NDArray[np.float64]) -> None:
+    """Raise ValueError where squared distances between the rows of X may overflow.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    """
+    limit = np.sqrt(np.finfo(np.float64).max / (4.0 * X.shape[1]))
+    largest = max(X.max(), -X.min())
+    if largest > limit:
+        raise ValueError(
+            f"expected values of at most {limit:.1g} in size, so that squared distances are "
+            f"finite, got {largest:.3g}"
+        )
+
+
 @dataclass(frozen=True)
 class CheckedKernel:
     """A kernel of the user whose values are checked whenever it is called."""

@@ -104,3 +104,11 @@ def test_pairs_of_one_class_only():
     constraints, _ = draw_constraints(X, np.zeros(10), 20, 0)
     assert np.all(constraints.sign == 1.0) and len(constraints.V) == 10
     assert len(draw_constraints(np.zeros((1, 2)), np.zeros(1), 20, 0)[1]) == 0
+
+
+def test_rounding_ends_the_steps():
+    """A point far away leaves no digits for the others; what is there is a metric all the same."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.standard_normal((40, 3)), np.full((1, 3), 1e8)])
+    found = learn_logdet(draw_constraints(X, np.arange(41) % 2, 80, 0)[0])
+    assert np.isfinite(found.A).all() and np.isfinite(found.gap)

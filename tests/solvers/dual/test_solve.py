@@ -94,6 +94,16 @@ def test_random_labels_on_a_line(strength, rank, fit_intercept):
         assert_certified(problem, solve(problem, tol=1e-6), 1e-6)
 
 
+def test_no_proof_where_rounding_makes_the_matrix_indefinite():
+    """Inner products of points far from the origin are rounded by more than the objective."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(40) + 3e9
+    y = rng.choice([-1.0, 1.0], size=40)
+    result = solve_dual(np.outer(x, x), hinge(y, 10.0), assume_psd=True)
+    at_zero = 20.0 * min((y > 0).sum(), (y < 0).sum())  # the primal value of f = 0
+    assert result.status == "stationary" or result.objective <= at_zero
+
+
 def rank_two_targets():
     """Three points in a plane at a C that never binds: the free variables have a singular K."""
     K = 1e5 * np.array([[5.0, -4.0, 1.0], [-4.0, 4.0, 0.0], [1.0, 0.0, 1.0]])

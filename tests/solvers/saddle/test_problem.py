@@ -1,7 +1,5 @@
 """The one driver: training, certificates, the best bounds and when to stop."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,6 +9,7 @@ from kernelfit.families.psd.tessellated import TessellatedBasis
 from kernelfit.solvers.saddle.alternation import DAMPED
 from kernelfit.solvers.saddle.frank_wolfe import FRANK_WOLFE
 from kernelfit.solvers.saddle.fully_corrective import FULLY_CORRECTIVE
+from kernelfit.solvers.saddle.gradient import GRADIENT_SOLVERS
 from kernelfit.solvers.saddle.newton import NEWTON
 from kernelfit.solvers.saddle.problem import (
     Assessment,
@@ -172,7 +171,11 @@ def test_a_start_without_energy_is_trained():
         return response.theta
 
     kept = first_pair(problem, progress, (beta, U), choose)
-    assert kept.beta is beta and kept.theta is U
+    assert_allclose(kept.beta, beta, rtol=1e-12)
+    assert kept.theta is U
+    outside = first_pair(problem, progress, (3.0 * beta, U), choose).beta
+    task = problem.tasks[0]
+    assert np.all((task.lower <= outside) & (outside <= task.upper))
     for start in (None, (np.zeros((1, 25)), U), (beta, None)):
         first = first_pair(problem, progress, start, choose)
         expected = problem.train(problem.family.initial, None, 1e-6)
@@ -189,11 +192,8 @@ def test_first_machines_are_those_of_the_initial_theta():
     assert_allclose(beta, pair.train(theta, None, 1e-9), atol=1e-8)
 
 
-@dataclass
 class Dear:
     """A family with a property that must not be computed to know that it is there."""
-
-    source: int = 0
 
     @property
     def initial(self):
@@ -217,6 +217,14 @@ def test_a_factor_serves_one_task():
     shared = SaddleProblem(pair.family, (*pair.tasks, hinge(np.ones(20), 1.0)))
     with pytest.raises(ValueError, match="expected one task for an entrywise factor, got 2"):
         solve_saddle(shared, DAMPED)
+
+
+@pytest.mark.parametrize("solver", [NEWTON, *GRADIENT_SOLVERS.values()], ids=lambda s: s.name)
+def test_solvers_for_one_task_say_so(solver):
+    pair = saddle(example("svc", n=20), 1.0)
+    message = f"^expected one task for solver '{solver.name}', got 2$"
+    with pytest.raises(ValueError, match=message):
+        solve_saddle(SaddleProblem(pair.family, pair.tasks * 2), solver)
 
 
 def test_a_solver_that_ends_by_itself_is_ended_by_rounding():

@@ -80,7 +80,8 @@ def draw_points(X: Array, Y: Array, weight: Array, max_points: int, seed: int) -
     chosen = np.random.default_rng(seed).permutation(len(X))[:max_points]
     counts = counts[chosen] / counts[chosen].mean()
     mass = counts / len(counts)
-    targets = Y[chosen]
+    # In units of the largest, so that no square overflows.
+    targets = Y[chosen] / np.maximum(np.abs(Y[chosen]).max(initial=0.0), np.finfo(float).tiny)
     points, spread = _standardise(X[chosen], mass)
     targets = targets - mass @ targets
     variance = float(mass @ np.einsum("ij,ij->i", targets, targets))

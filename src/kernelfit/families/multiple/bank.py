@@ -80,6 +80,55 @@ class Bank:
             total += rows.T @ rows
         return total
 
+    def joined(self, other: "Bank", chosen: Iterable[int]) -> "Bank":
+        """Return this bank followed by some kernels of another one, in the order given."""
+        dense, places = list(self.dense), list(self.dense_places)
+        factors, owners = [self.factors], [self.owners]
+        size = self.size
+        for m in chosen:
+            rows = other.factors[other.owners == m]
+            place = np.flatnonzero(other.dense_places == m)
+            if place.size:
+                dense.append(other.dense[place[0]])
+                places.append(size)
+            factors.append(rows)
+            owners.append(np.full(len(rows), size, dtype=np.intp))
+            size += 1
+        return Bank(
+            self.n,
+            tuple(dense),
+            np.array(places, dtype=np.intp),
+            np.concatenate(factors),
+            np.concatenate(owners),
+            size,
+        )
+
+    def sum_of_squares(self) -> Array:
+        """Return the sum of all K_m K_m."""
+        total = np.zeros((self.n, self.n))
+        for K in self.dense:
+            total += K @ K
+        for m in np.unique(self.owners):
+            F = self.factors[self.owners == m]
+            total += F.T @ ((F @ F.T) @ F)
+        return total
+
+    def sum_products(self, vectors: Array) -> Array:
+        """Return the sum of all ``K_m v_m`` for one vector a kernel, of shape (size, n)."""
+        total = np.zeros(self.n)
+        for K, m in zip(self.dense, self.dense_places, strict=True):
+            total += K @ vectors[m]
+        inner = np.einsum("ri,ri->r", self.factors, vectors[self.owners])
+        return np.asarray(total + inner @ self.factors)
+
+    def inner_products(self, M: Array) -> Array:
+        """Return the sum of the entries of ``M o K_m`` for every kernel; M is symmetric."""
+        out = np.zeros(self.size)
+        for K, m in zip(self.dense, self.dense_places, strict=True):
+            out[m] = np.vdot(M, K)
+        np.add.at(out, self.owners, np.einsum("ri,ri->r", self.factors @ M, self.factors))
+        return out
+
     def matrix(self, m: int) -> Array:
         """Return one of the matrices."""
         place = np.flatnonzero(self.dense_places == m)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelfit.kernels.base import diagonal
+
 Array = NDArray[Any]
 
 
@@ -41,6 +43,10 @@ class BankKernel:
         K = np.asarray(self.kernel(X, X if Y is None else self.select(Y)), dtype=np.float64)
         return K if self.scale == 1.0 else self.scale * K
 
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) for every row x of X."""
+        return self.scale * diagonal(self.kernel, self.select(X))
+
     def select(self, X: Array) -> Array:
         """Return the columns that the kernel sees."""
         return X if self.features is None else np.ascontiguousarray(X[:, list(self.features)])
@@ -68,6 +74,52 @@ class WeightedSum:
         for m in np.flatnonzero(self.weights):
             total += self.weights[m] * self.members[m](X, Y)
         return total
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) for every row x of X."""
+        X = np.asarray(X, dtype=np.float64)
+        total = np.zeros(X.shape[0])
+        for m in np.flatnonzero(self.weights):
+            total += self.weights[m] * diagonal(self.members[m], X)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class DeepKernel:
+    """A weighted sum of kernels in the feature space of a kernel; see `outer_kernels`.
+
+    Parameters
+    ----------
+    inner : WeightedSum
+    outer : ndarray of shape (3,)
+    """
+
+    inner: WeightedSum
+    outer: Array
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the kernel matrix between the rows of X and those of Y."""
+        rows = self.inner.diag(X)
+        columns = rows if Y is None else self.inner.diag(Y)
+        parts = outer_kernels(self.inner(X, Y), rows, columns)
+        return np.asarray(np.tensordot(self.outer, parts, 1))
+
+
+def outer_kernels(K: Array, rows: Array, columns: Array) -> Array:
+    """Return the linear, the Gaussian and the quadratic kernel in the feature space of a kernel.
+
+    Parameters
+    ----------
+    K : ndarray of shape (m, n)
+    rows, columns : ndarray
+        Of the kernel, k(x, x) of the points in the rows and in the columns.
+
+    Returns
+    -------
+    ndarray of shape (3, m, n)
+    """
+    distances = np.maximum(rows[:, None] + columns - 2.0 * K, 0.0)
+    return np.stack([K, np.exp(-distances), 0.25 * (1.0 + K) ** 2])
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,6 +85,14 @@ class KernelWeights(ABC):
         """Return 0: all allowed weights are alike."""
         return 0.0
 
+    def weights_of(self, theta: Array) -> Array:
+        """Return theta, which is weights."""
+        return theta
+
+    def reweighted(self, theta: Array, weights: Array) -> Array:
+        """Return the weights."""
+        return weights
+
     def mix(self, theta: Array, other: Array, t: float) -> Array:
         """Return weights between two."""
         return (1.0 - t) * theta + t * other

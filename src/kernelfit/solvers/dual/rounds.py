@@ -246,6 +246,10 @@ def run_rounds(
         stalled = not state.improve(wanted, polish=met) or _stands_still(history)
         rounds += 1
     ending: Ending = "max_iter" if rounds == max_iter and not stalled else "rounding"
+    decision = state.exact_decision()
+    # Where the entries of K are far above the objective, their rounding makes K indefinite.
+    rounding = 2.0 * found.resolution + 1e-3 * abs(found.objective)
+    state.convex &= bool(beta @ decision >= -rounding)
     return DualResult(
         x=beta,
         objective=found.objective,
@@ -256,7 +260,7 @@ def run_rounds(
         status="proved" if state.convex else "stationary",
         ending="tolerance" if met else ending,
         intercept=found.intercept,
-        decision=state.exact_decision(),
+        decision=decision,
     )
 
 

@@ -6,13 +6,22 @@ r"""Frank-Wolfe for the saddle-point problem, with an exact line search.
 
 The value at theta, the maximum over beta, is convex with derivative :math:`-\frac12 \beta^\top
 K_d\, \beta` along d (Danskin), so the line search looks for a root of an increasing function by
-dual solutions that start from each other (Algorithms 1 and 2 of [1]_). It is for families without
-penalty: along a segment the derivative is then the difference of the excesses of its ends.
+dual solutions that start from each other (Algorithms 1 and 2 of [1]_). Kernels must be linear along
+the segment. Then the derivative is the difference of the excesses of its ends.
+
+With a convex penalty R these are the steps of the generalised conditional gradient method [2]_: the
+atom minimises R plus the linearised rest. The difference of the excesses is now the derivative of
+the value with R replaced by its chord on the segment. That is convex, not below the value and equal
+to it at theta, where it falls at the rate of the excess; so what the search gains on it, the value
+falls by at least.
 
 References
 ----------
 .. [1] A. Talitckii, B. Colbert, M. M. Peet, "Efficient convex algorithms for universal kernel
    learning", Journal of Machine Learning Research 25 (2024).
+.. [2] K. Bredies, D. A. Lorenz, P. Maass, "A generalized conditional gradient method and its
+   connection to an iterative shrinkage method", Computational Optimization and Applications 42
+   (2009).
 """
 
 from collections.abc import Iterator

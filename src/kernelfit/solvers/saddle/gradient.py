@@ -46,6 +46,8 @@ def gradient_steps(
     Pair
     """
     family: Any = problem.family
+    if len(problem.tasks) != 1:
+        raise ValueError(f"expected one task for solver {scheme!r}, got {len(problem.tasks)}")
     (task,) = problem.tasks
     if task.ridge is not None:
         raise ValueError(f"expected a task without ridge for solver {scheme!r}")

@@ -37,6 +37,7 @@ _WEIGHT, _MAX_WEIGHT, _MIN_WEIGHT, _SHRINK = 0.5, 10.0, 1e-6, 0.2
 # The machines are exact enough for a new centre where their gap is this fraction of the excess.
 _ENOUGH = 0.5
 _SHORT_STEP = 0.1
+_OPEN = 0.1  # the share of equal weights in the first centre
 # Where more steps than these are needed for a centre, rho is kept, or raised. Several tasks are
 # coupled by 1 / rho and trained one after the other.
 _FEW_STEPS, _MANY_STEPS = 6, 12
@@ -73,7 +74,8 @@ def kernel_weight_steps(
     t = problem.kappa(beta) / max(2.0 * response.energy, np.finfo(float).tiny)
     if 0.0 < t < 1.0:
         beta, response = t * beta, response.mix(family.respond(np.zeros_like(beta)), 1.0 - t)
-    centre, weight = theta, _WEIGHT
+    # Weights of zero come back from a start only through the centre.
+    centre, weight = family.mix(theta, family.initial, _OPEN), _WEIGHT
     while True:
         top = float(response.forms.max())
         if top <= 0.0:
@@ -153,14 +155,16 @@ def sparsest(problem: SaddleProblem, result: SaddleResult, tol: float) -> Saddle
     """
     if not result.converged:
         return result
-    count = len(result.theta)
+    family: Any = problem.family
+    old = family.weights_of(result.theta)
+    count = len(old)
     for fraction in _NEGLIGIBLE:
-        large = result.theta >= fraction * result.theta.max()
+        large = old >= fraction * old.max()
         if np.count_nonzero(large) == count:
             continue
         count = int(np.count_nonzero(large))
-        theta = np.where(large, result.theta, 0.0)
-        theta /= theta.sum()
+        weights = np.where(large, old, 0.0)
+        theta = family.reweighted(result.theta, weights / weights.sum())
         beta = problem.train(theta, result.x, 0.1 * tol)
         found = assess(problem, Pair(beta, theta, problem.family.respond(beta)))
         lower, witness = result.objective, result.witness
@@ -183,4 +187,6 @@ def sparsest(problem: SaddleProblem, result: SaddleResult, tol: float) -> Saddle
     return result
 
 
-KERNEL_WEIGHTS = SaddleSolver("kernel_weights", kernel_weight_steps, needs=("initial", "soften"))
+KERNEL_WEIGHTS = SaddleSolver(
+    "kernel_weights", kernel_weight_steps, needs=("initial", "mix", "soften")
+)

@@ -63,8 +63,12 @@ def newton_steps(
         Of a point and the family's response to it.
     """
     family: Any = problem.family
+    if len(problem.tasks) != 1:
+        raise ValueError(f"expected one task for solver 'newton', got {len(problem.tasks)}")
     (task,) = problem.tasks
     metric = family.metric
+    # Only a bound made from a matrix that is there as a whole is written into space of ours.
+    wants_space = getattr(getattr(family, "source", None), "whole", None) is not None
     if isinstance(start, Pair):
         yield start
     else:
@@ -76,7 +80,7 @@ def newton_steps(
         beta, decision = here.beta[0], here.response.decision(here.theta)[0]
         tight = tight or here.gap > _SLOW * previous
         previous = here.gap
-        if space is None and family.source.whole is not None:
+        if space is None and wants_space:
             space = np.empty((task.n, task.n))  # once: its pages are costly at first touch
         Q = family.curvature(here.response, tight, damping * metric, space)
         Q_beta = exact_decision(Q, beta)
@@ -141,4 +145,4 @@ def _line_search(
     return rate, length, current
 
 
-NEWTON = SaddleSolver("newton", newton_steps, needs=("initial", "curvature", "metric", "source"))
+NEWTON = SaddleSolver("newton", newton_steps, needs=("initial", "curvature", "metric"))

@@ -95,6 +95,10 @@ class SaddleProblem:
         """Return the part of the objective without kernel."""
         return sum(task.kappa(b) for task, b in zip(self.tasks, beta, strict=True))
 
+    def project(self, beta: Array) -> FloatArray:
+        """Return the feasible dual solutions closest to given ones, as those of other costs."""
+        return np.stack([task.project(b) for task, b in zip(self.tasks, beta, strict=True)])
+
     def train(
         self,
         theta: Any,
@@ -197,6 +201,7 @@ def first_pair(
     family: Any = problem.family
     beta, theta = (None, None) if start is None else start
     if beta is not None and theta is not None:
+        beta = problem.project(beta)
         response = family.respond(beta)
         if response.energy > 0.0:
             return Pair(beta, theta, response)

@@ -1,0 +1,1 @@
+"""The convex hull of several families of kernels."""

@@ -225,10 +225,11 @@ def page():
     write(
         "auto_tables",
         "AutoKernel on public tables",
-        f"Means over {' or '.join(map(str, counts))} random splits a set, at most {TRAIN} rows for "
+        f"Random splits a set: {' or '.join(map(str, counts))}; at most {TRAIN} rows for "
         "training, every contender at its defaults on one thread. In brackets the mean rank among "
         f"the {len(present)} contenders; the mean of relative MSEs is geometric. Design decisions "
-        "were made on the sets with a star; the others were only measured.",
+        "were made on the sets with a star; the others were only measured. The seconds are those "
+        "of the clock, of a machine that may have been busy.",
         markdown(["mean (rank)", "sets", *present], summary),
         markdown(["set", "score", *present], details),
         markdown(["", *present], [["seconds of a fit, mean", *seconds]]),

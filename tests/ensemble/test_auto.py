@@ -273,6 +273,20 @@ def test_a_target_that_is_constant():
     np.testing.assert_allclose(model.predict(X), 3.5)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e300])
+def test_extreme_units(unit):
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(40, 2)), 0.1 * rng.normal(size=40)
+    plain, scaled = (
+        AutoKernelRegressor(members=FEW[:1], random_state=0).fit(
+            factor * X, factor * (X[:, 0] + noise)
+        )
+        for factor in (1.0, unit)
+    )
+    np.testing.assert_allclose(scaled.predict(unit * X) / unit, plain.predict(X), rtol=1e-6)
+    assert scaled.cv_score_ == pytest.approx(plain.cv_score_)
+
+
 def test_classes_with_one_row():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), np.repeat([0, 1, 2], [18, 11, 1])

@@ -191,7 +191,7 @@ class AutoKernel(BaseEstimator):
             )
             found = search.run(recipes)
             members = [member for one in found for member in one.members]
-            scores = np.concatenate([one.scores for one in found])
+            scores = np.concatenate([one.scores[one.chosen] for one in found])
             alone = outcome.combine(scores, search.tested, single)
             small = _SMALL_COMPRESSED if self.compress else _SMALL
             keep = np.flatnonzero(alone.stack.weights >= small)
@@ -205,9 +205,9 @@ class AutoKernel(BaseEstimator):
                 seed=seed, n_jobs=self.n_jobs, clock=clock, compress=self.compress,
             )  # fmt: skip
         keep = keep[trained.chosen]
-        used = outcome.combine(scores[keep], search.tested, single, alone.take(keep))
+        used = outcome.combine(scores[keep], search.tested, single)
         fold_scores = FoldScores(self, sample, search.folds, weighted)
-        self.cv_score_ = fold_scores.of_combination(outcome, scores, single, alone)
+        self.cv_score_ = fold_scores.of_combination(outcome, found, single, alone)
         self.leaderboard_ = tabulate(found, alone, keep, used, trained, fold_scores, scores, data)
         self.members_ = [members[k].name for k in keep]
         self.weights_ = used.stack.weights

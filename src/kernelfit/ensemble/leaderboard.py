@@ -6,6 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import accuracy_score, check_scoring, r2_score
 
+from kernelfit.ensemble.search import choose
+
 _TIMED_ROWS = 200  # of a prediction
 
 
@@ -28,17 +30,28 @@ class FoldScores:
         self.classes = owner.classes_ if is_classifier(owner) else None
         self.scorer = None if owner.scoring is None else check_scoring(owner, scoring=owner.scoring)
 
-    def of_combination(self, outcome, scores, single, start):
-        """Return the mean score of combinations that were made without the fold they predict."""
+    def of_combination(self, outcome, found, single, start):
+        """Return the mean score of combinations that were made without the fold they predict.
+
+        Members, calibration and weights are chosen anew from the other folds: what was chosen from
+        all of them has seen the labels of this one.
+        """
         tests = [test for _, test in self.folds]
-        found = []
+        starts = {}
+        if hasattr(start, "members"):
+            names = [(r, k) for r, one in enumerate(found) for k in one.chosen]
+            starts = dict(zip(names, start.members, strict=True))
+        results = []
         for k, test in enumerate(tests):
             others = test  # one fold alone
             if len(tests) > 1:
                 others = np.setdiff1d(np.concatenate(tests[:k] + tests[k + 1 :]), test)
-            combination = outcome.combine(scores, others, single, start)
-            found.append(self.score(combination(scores[:, test]), test))
-        return float(np.mean(found))
+            chosen = [choose(one.scores, self.data, others)[0] for one in found]
+            scores = np.concatenate([one.scores[c] for one, c in zip(found, chosen, strict=True)])
+            begin = [starts.get((r, j)) for r, places in enumerate(chosen) for j in places]
+            combination = outcome.combine(scores, others, single, begin)
+            results.append(self.score(combination(scores[:, test]), test))
+        return float(np.mean(results))
 
     def of_predictions(self, predicted):
         """Return the mean score of predictions of all rows."""
@@ -46,18 +59,17 @@ class FoldScores:
 
     def score(self, predicted, rows):
         """Return the score of predictions, or probabilities, of some rows."""
-        data = self.data
-        if self.classes is None:
-            truth = self.decide(data.targets[rows, 0])
-        else:
+        data, weight = self.data, self.data.weight[rows]
+        if self.classes is not None:
             truth = self.classes[data.labels[rows]]
-        weight = data.weight[rows]
-        if self.scorer is None:
-            if self.classes is not None:
+            if self.scorer is None:
                 return accuracy_score(truth, self.decide(predicted), sample_weight=weight)
-            if len(rows) < 2:  # R^2 is not defined
+        elif self.scorer is None:  # R^2, which has no unit
+            if len(rows) < 2:
                 return np.nan
-            return r2_score(truth, self.decide(predicted), sample_weight=weight)
+            return r2_score(data.targets[rows, 0], predicted, sample_weight=weight)
+        else:
+            truth = self.decide(data.targets[rows, 0])
         replay = (
             _ReplayRegressor(self.decide(predicted))
             if self.classes is None

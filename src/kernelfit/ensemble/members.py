@@ -15,9 +15,13 @@ from kernelfit.ensemble.views import Shape
 Metric = Literal["none", "widths", "gradients", "splits"]
 KernelName = Literal["gaussian", "exponential", "laplacian", "additive", "forest"]
 
+Loss = Literal["squared", "hinge"]
+
 _RIDGES = tuple(10.0 ** np.arange(-5, 2))
+_INVERSE_COSTS = tuple(10.0 ** np.arange(-3, 1))
 _FEW_RIDGES = tuple(10.0 ** np.arange(-4, 1))
-_GAUSSIAN = tuple(4.0 ** np.arange(-2, 3))
+_GAUSSIAN = tuple(4.0 ** np.arange(-4, 3))
+_SMALL_RIDGES = tuple(10.0 ** np.arange(-7, 2))  # a wide Gaussian is a polynomial with these
 _KINKED = tuple(4.0 ** np.arange(-1.5, 1))  # kernels with a kink at 0 depend less on their width
 _KINKED_FEW = (0.25, 1.0, 4.0)
 _ADDITIVE = tuple(4.0 ** np.arange(-2, 1))
@@ -39,6 +43,8 @@ class Recipe:
     widths : tuple of float
         Factors of the kernel's natural inverse width.
     ridges : tuple of float
+        For a support vector machine, inverse costs.
+    loss : {"squared", "hinge"}
     """
 
     kernel: KernelName
@@ -46,6 +52,7 @@ class Recipe:
     metric: Metric = "none"
     widths: tuple[float, ...] = (1.0,)
     ridges: tuple[float, ...] = _RIDGES
+    loss: Loss = "squared"
 
     @property
     def races(self) -> bool:
@@ -57,13 +64,14 @@ class Recipe:
         """How long it takes, in units of the plain Gaussian: a first guess."""
         if self.kernel in ("forest", "additive"):
             return 5.0
-        return 1.0 if self.metric == "none" else 6.0
+        return 3.0 if self.loss == "hinge" else 1.0 if self.metric == "none" else 6.0
 
     @property
     def name(self) -> str:
         """What the leaderboard calls it."""
         learned = "" if self.metric == "none" else f", {self.metric}"
-        return f"{self.kernel} ({self.shape}{learned})"
+        machine = " SVM" if self.loss == "hinge" else ""
+        return f"{self.kernel}{machine} ({self.shape}{learned})"
 
 
 @dataclass(frozen=True)
@@ -107,6 +115,7 @@ class EstimatorRecipe:
     ridges: tuple[float, ...] = (np.nan,)
     kernel: str = "given"
     metric: Metric = "none"
+    loss: str = "given"
     cost: float = 4.0
     races: bool = False
 
@@ -125,11 +134,11 @@ def default_recipes(n_features: int, classify: bool) -> list[Recipe]:
     list of Recipe
     """
     recipes = [
-        Recipe("gaussian", "standard", widths=_GAUSSIAN),
+        Recipe("gaussian", "standard", widths=_GAUSSIAN, ridges=_SMALL_RIDGES),
         Recipe("forest"),
         Recipe("laplacian", "ranks", widths=_KINKED),
         Recipe("gaussian", "standard", "widths", _LEARNED, _FEW_RIDGES),
-        Recipe("gaussian", "ranks", widths=_GAUSSIAN),
+        Recipe("gaussian", "ranks", widths=_GAUSSIAN, ridges=_SMALL_RIDGES),
         Recipe("laplacian", "standard", widths=_KINKED),
         Recipe("laplacian", "standard", "widths", _KINKED_FEW, _FEW_RIDGES),
         Recipe("exponential", "standard", widths=_KINKED),
@@ -138,7 +147,10 @@ def default_recipes(n_features: int, classify: bool) -> list[Recipe]:
         Recipe("exponential", "ranks", widths=_KINKED),
         Recipe("forest", "standard", "splits"),
     ]
-    if not classify:  # a rotation pays in regression alone
+    if classify:  # another loss pays in classification alone
+        svm = Recipe("gaussian", "standard", "none", _GAUSSIAN[1:-1], _INVERSE_COSTS, "hinge")
+        recipes.insert(5, svm)
+    else:  # a rotation, in regression
         recipes.append(Recipe("gaussian", "standard", "gradients", _LEARNED, _FEW_RIDGES))
     if n_features <= _MAX_ADDITIVE_FEATURES:
         recipes.append(Recipe("additive", "ranks", widths=_ADDITIVE))

@@ -20,13 +20,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
 Array = NDArray[Any]
 # From two sets of points to the kernel between them.
 Kernel = Callable[[Array, Array], Array]
 
 _UNIFORM = 400  # points of the first sample
+_JITTER = 1e-10  # on the diagonal, so that rounding leaves a Cholesky factor
 _CHUNK_BYTES = 2**26  # of kernel values at a time
 
 
@@ -87,20 +88,23 @@ def solve_on_landmarks(
     intercept : ndarray of shape (k,)
     """
     m, mass = len(landmarks), weight.sum()
+    K = kernel(landmarks, landmarks)
+    K[np.diag_indices(m)] += _JITTER
+    root = cholesky(K, lower=True, overwrite_a=True)
+    # In the basis of the features k_i' L^-T the penalty is r |w|^2: normal equations of K itself
+    # would square its condition.
     A, right = np.zeros((m, m)), np.zeros((m, Y.shape[1]))
     mean, centre = np.zeros(m), weight @ Y / mass
     for rows in _chunks(len(points), m):
-        K = kernel(points[rows], landmarks)
-        weighted = K * weight[rows, None]
-        A += weighted.T @ K
-        mean += weighted.sum(axis=0) / mass
-        right += weighted.T @ (Y[rows] - centre)
-    A -= mass * np.outer(mean, mean)  # the intercept takes the mean of every column
-    A += ridge * kernel(landmarks, landmarks)
-    # Landmarks that are nearly alike: this much is below the rounding of the sums.
-    A[np.diag_indices(m)] += 1e-13 * np.trace(A) + np.finfo(float).tiny
-    coef = cho_solve(cho_factor(A, lower=True, overwrite_a=True), right)
-    return coef, centre - mean @ coef
+        F = solve_triangular(root, kernel(points[rows], landmarks).T, lower=True)
+        weighted = F * weight[rows]
+        A += weighted @ F.T
+        mean += weighted.sum(axis=1) / mass
+        right += weighted @ (Y[rows] - centre)
+    A -= mass * np.outer(mean, mean)  # the intercept takes the mean of every feature
+    A[np.diag_indices(m)] += ridge + _JITTER * np.trace(A) / m
+    w = cho_solve(cho_factor(A, lower=True, overwrite_a=True), right)
+    return solve_triangular(root, w, lower=True, trans="T"), centre - mean @ w
 
 
 def _chunks(n: int, width: int) -> list[slice]:

@@ -5,7 +5,8 @@ same members at other rows into predictions. As it is a pure function of rows, a
 makes it from all folds but one and applies it to that one.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,35 @@ def squared_losses(scores: Array, targets: Array, weight: Array) -> Array:
     return np.where(np.isfinite(losses), losses, np.inf)
 
 
+def scaled_losses(scores: Array, targets: Array, weight: Array) -> Array:
+    r"""Return the mean squared errors of members whose scores may be multiplied by any number.
+
+    .. math:: \min_a\; \langle (a f - y)^2 \rangle
+        = \langle y^2 \rangle - \langle f y \rangle_+^2 / \langle f^2 \rangle
+
+    Classes are decided by scores of any scale: those of a support vector machine are beyond the
+    labels -1 and 1.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (..., n, k)
+    targets : ndarray of shape (n, k)
+    weight : ndarray of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Infinite where a score is not finite.
+    """
+    share = weight / weight.sum()
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = np.mean(scores * targets, axis=-1) @ share
+        square = np.mean(scores**2, axis=-1) @ share
+        gain = np.maximum(product, 0.0) ** 2 / np.maximum(square, np.finfo(float).tiny)
+    losses = share @ np.mean(targets**2, axis=-1) - gain
+    return np.where(np.isfinite(losses), losses, np.inf)
+
+
 @dataclass(frozen=True)
 class MeanCombination:
     """A weighted mean of predictions, within the range of the targets.
@@ -58,10 +88,6 @@ class MeanCombination:
     losses: Array
     lowest: float
     highest: float
-
-    def take(self, keep: Array) -> "MeanCombination":
-        """Return some of the members, as a start for their combination."""
-        return replace(self, losses=self.losses[keep])
 
     def __call__(self, scores: Array) -> Array:
         """Return predictions of shape (n,) from scores of shape (n_members, n, 1)."""
@@ -91,11 +117,6 @@ class ProbabilityCombination:
     members: tuple[Calibration, ...]
     mixture: Calibration
 
-    def take(self, keep: Array) -> "ProbabilityCombination":
-        """Return some of the members, as a start for their combination."""
-        members = tuple(self.members[k] for k in keep)
-        return replace(self, members=members, losses=self.losses[keep])
-
     def __call__(self, scores: Array) -> Array:
         """Return probabilities of shape (n, n_classes) from scores (n_members, n, k)."""
         p = [calibrate(s) for calibrate, s in zip(self.members, scores, strict=True)]
@@ -120,7 +141,7 @@ class Regression:
     weight: Array
 
     def combine(
-        self, scores: Array, rows: Array, single: bool = False, start: Any = None
+        self, scores: Array, rows: Array, single: bool = False, starts: Any = None
     ) -> MeanCombination:
         """Return the best combination on some rows.
 
@@ -130,7 +151,7 @@ class Regression:
         rows : ndarray of int
         single : bool, default=False
             Whether it consists of the best member alone.
-        start : object, default=None
+        starts : object, default=None
             Not used: nothing here takes steps.
 
         Returns
@@ -166,7 +187,7 @@ class Classification:
         scores: Array,
         rows: Array,
         single: bool = False,
-        start: ProbabilityCombination | None = None,
+        starts: Sequence[Calibration | None] | None = None,
     ) -> ProbabilityCombination:
         """Return the best combination on some rows.
 
@@ -176,15 +197,15 @@ class Classification:
         rows : ndarray of int
         single : bool, default=False
             Whether it consists of the best member alone.
-        start : ProbabilityCombination, default=None
-            Of the same members on more rows.
+        starts : sequence of Calibration or None, default=None
+            Those of the members on nearly the same rows, where known.
 
         Returns
         -------
         ProbabilityCombination
         """
         labels, weight = self.labels[rows], self.weight[rows]
-        starts = [None] * len(scores) if start is None else start.members
+        starts = [None] * len(scores) if starts is None else starts
         members = tuple(
             fit_calibration(s, labels, weight, begin)
             for s, begin in zip(scores[:, rows], starts, strict=True)
@@ -194,8 +215,7 @@ class Classification:
         losses = -np.log(np.maximum(truth, _FLOOR)) @ weight / weight.sum()
         stack = _single(losses) if single else stack_log(truth, weight, _PULL / weight.sum())
         mixed = np.tensordot(stack.weights, p, axes=1)
-        begin = None if start is None else start.mixture
-        mixture = fit_calibration(_logits(mixed), labels, weight, begin)
+        mixture = fit_calibration(_logits(mixed), labels, weight)
         return ProbabilityCombination(stack, losses, members, mixture)
 
 

@@ -15,6 +15,7 @@ from kernelfit.ensemble.kernels import geometry, gram, kernel_matrix, natural_in
 from kernelfit.ensemble.members import EstimatorRecipe, Member
 from kernelfit.ensemble.nystrom import choose_landmarks, solve_on_landmarks
 from kernelfit.ensemble.ridge import relative_gap, solve_ridges
+from kernelfit.ensemble.svm import solve_svms
 
 Array = NDArray[Any]
 
@@ -93,7 +94,8 @@ class TrainingPart:
         for i, width in enumerate(widths):
             K = kernel_matrix(recipe.kernel, inside, width * unit)
             K_other = kernel_matrix(recipe.kernel, across, width * unit)
-            for j, found in enumerate(solve_ridges(K, data.targets, data.weight, ridges)):
+            solve: Any = solve_svms if recipe.loss == "hinge" else solve_ridges
+            for j, found in enumerate(solve(K, data.targets, data.weight, ridges)):
                 if found is not None:
                     out[i, j] = K_other @ found[0] + found[1]
         return out
@@ -109,7 +111,7 @@ class TrainingPart:
 
         Returns
         -------
-        RidgeMachine or EstimatorMachine
+        KernelExpansion or EstimatorMachine
         """
         recipe, data, ridge = member.recipe, self._data, member.ridge
         if isinstance(recipe, EstimatorRecipe):
@@ -121,7 +123,11 @@ class TrainingPart:
             kernel = partial(_kernel, recipe.kernel, inverse_width)
             chosen = choose_landmarks(kernel, Z, data.weight, ridge, n_landmarks, self._seed)
             found = solve_on_landmarks(kernel, Z, Z[chosen], data.targets, data.weight, ridge)
-            return RidgeMachine(recipe.kernel, features, Z[chosen], inverse_width, *found)
+            return KernelExpansion(recipe.kernel, features, Z[chosen], inverse_width, *found)
+        if recipe.loss == "hinge":
+            K = gram(recipe.kernel, Z, None, inverse_width)
+            coef, intercept, gap = next(solve_svms(K, data.targets, data.weight, [ridge]))
+            return KernelExpansion(recipe.kernel, features, Z, inverse_width, coef, intercept, gap)
         solution = None
         while solution is None:
             K = gram(recipe.kernel, Z, None, inverse_width)
@@ -129,7 +135,7 @@ class TrainingPart:
             # More rows than in the folds may leave no factor; the certificate is that of the
             # ridge in use.
             used, ridge = ridge, 10.0 * ridge
-        machine = RidgeMachine(recipe.kernel, features, Z, inverse_width, *solution)
+        machine = KernelExpansion(recipe.kernel, features, Z, inverse_width, *solution)
         decision = Machines([machine])(data.table)[0] - machine.intercept
         gap = relative_gap(decision, *solution, data.targets, data.weight, used)
         return replace(machine, gap=gap)
@@ -156,8 +162,8 @@ def _kernel(name: str, inverse_width: float, A: Array, B: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class RidgeMachine:
-    """A kernel ridge regression: ``f(x) = sum_i coef_i k(x, points_i) + intercept``."""
+class KernelExpansion:
+    """A kernel machine: ``f(x) = sum_i coef_i k(x, points_i) + intercept``."""
 
     kernel: str
     features: Features
@@ -211,7 +217,7 @@ class Machines:
 
     Parameters
     ----------
-    machines : list of RidgeMachine or EstimatorMachine
+    machines : list of KernelExpansion or EstimatorMachine
     """
 
     def __init__(self, machines: list[Any]) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.members import Member
-from kernelfit.ensemble.outcome import squared_losses
+from kernelfit.ensemble.outcome import scaled_losses, squared_losses
 from kernelfit.ensemble.part import TrainingPart
 from kernelfit.utils.threads import threads_for
 
@@ -70,19 +70,47 @@ class Found:
 
     Attributes
     ----------
-    members : tuple of Member
-        The best first.
-    scores : ndarray of shape (n_members, n, k)
+    tried : tuple of Member
+    scores : ndarray of shape (n_tried, n, k)
         Out of fold; nan for rows that no fold tests.
-    losses : ndarray of shape (n_members,)
-        Mean squared errors.
+    chosen : ndarray of int
+        The best of those tried, the very best first.
+    losses : ndarray of shape (n_chosen,)
+        Their mean squared errors.
     seconds : float
     """
 
-    members: tuple[Member, ...]
+    tried: tuple[Member, ...]
     scores: Array
+    chosen: Array
     losses: Array
     seconds: float
+
+    @property
+    def members(self) -> list[Member]:
+        """The chosen ones."""
+        return [self.tried[k] for k in self.chosen]
+
+
+def choose(scores: Array, data: Data, rows: Array) -> tuple[Array, Array]:
+    """Return the best members of a recipe on some rows, and their squared losses.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_members, n, k)
+    data : Data
+    rows : ndarray of int
+
+    Returns
+    -------
+    chosen : ndarray of int
+    losses : ndarray
+    """
+    measure = squared_losses if data.labels is None else scaled_losses
+    losses = measure(scores[:, rows], data.targets[rows], data.weight[rows])
+    order = np.argsort(_rounded(losses), kind="stable")[:_KEPT]
+    order = order[np.isfinite(losses[order])]
+    return order, losses[order]
 
 
 class Search:
@@ -194,16 +222,10 @@ class Search:
     ) -> Found:
         began = time.perf_counter()
         scores = rows.scores(recipe, widths, ridges, self._n_jobs)
-        tested = rows.tested
-        losses = squared_losses(
-            scores[:, :, tested], self._data.targets[tested], self._data.weight[tested]
-        ).ravel()
-        order = np.argsort(_rounded(losses), kind="stable")[:_KEPT]
-        order = order[np.isfinite(losses[order])]
-        grid = [(width, ridge) for width in widths for ridge in ridges]
-        members = tuple(Member(recipe, *grid[k]) for k in order)
-        kept = scores.reshape(len(grid), *scores.shape[2:])[order]
-        return Found(members, kept, losses[order], time.perf_counter() - began)
+        tried = tuple(Member(recipe, width, ridge) for width in widths for ridge in ridges)
+        scores = scores.reshape(len(tried), *scores.shape[2:])
+        chosen, losses = choose(scores, self._data, rows.tested)
+        return Found(tried, scores, chosen, losses, time.perf_counter() - began)
 
 
 class _Rows:
@@ -249,9 +271,11 @@ def _around(recipe: Any, raced: Sequence[Member]) -> tuple[list[float], list[flo
     These are a narrower kernel and a smaller ridge.
     """
     widths, ridges = sorted(recipe.widths), sorted(recipe.ridges)
-    width, ridge = widths.index(raced[0].width), ridges.index(raced[0].ridge)
-    good = {ridges.index(member.ridge) for member in raced} | {ridge, max(ridge - 1, 0)}
-    return widths[width : width + 2], [ridges[k] for k in sorted(good)]
+    wide = {widths.index(member.width) for member in raced}
+    small = {ridges.index(member.ridge) for member in raced}
+    wide.add(min(widths.index(raced[0].width) + 1, len(widths) - 1))
+    small.add(max(ridges.index(raced[0].ridge) - 1, 0))
+    return [widths[k] for k in sorted(wide)], [ridges[k] for k in sorted(small)]
 
 
 def _rounded(losses: Array) -> Array:

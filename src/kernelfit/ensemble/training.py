@@ -99,6 +99,8 @@ def train(
     m = n_landmarks(n, left / min(len(order), 2))
     if compress and n >= _FEWEST_LANDMARKS:
         m = min(n // 4, n if m is None else m)
+    if m is not None:  # only ridge machines are spanned by landmarks
+        order = [k for k in order if members[k].recipe.loss != "hinge"] or order
     how = f"exact on {n} rows" if m is None else f"{m} landmarks of {n} rows"
     chosen, seconds, machines = [], [], []
     with threads_for(n):

@@ -88,14 +88,20 @@ def fit_calibration(
     unknown = weight / weight.sum()  # of the one more point
     targets = np.eye(k)[labels] * weight[:, None] + unknown[:, None] / k
     x = np.append(1.0, np.zeros(k - 1))
-    if start is not None:
-        x = np.append(start.scale * unit, start.offset[1:] - start.offset[0])
     value, gradient, hessian = _loss(scores, targets, x)
+    if start is not None:
+        other = np.append(start.scale * unit, start.offset[1:] - start.offset[0])
+        found = _loss(scores, targets, other)
+        if found[0] < value:
+            x = other
+            value, gradient, hessian = found
+    mass = float(targets.sum())
     for _ in range(_MAX_STEPS):
         free = np.ones(k, dtype=bool)
         free[0] = x[0] > 0.0 or gradient[0] < 0.0  # the scale stays at 0 unless that can fall
         step = np.zeros(k)
-        ridge = 1e-12 * np.trace(hessian) * np.eye(int(free.sum()))
+        # Where all probabilities are 0 or 1 there is no curvature.
+        ridge = 1e-12 * (np.trace(hessian) + mass) * np.eye(int(free.sum()))
         step[free] = -np.linalg.solve(hessian[np.ix_(free, free)] + ridge, gradient[free])
         length = 1.0
         while True:  # halve until the loss falls

@@ -44,10 +44,10 @@ def objective(K, p, epsilon, beta):
 def test_a_whole_walk_reaches_the_minimum_over_what_stays_free(seed, rank, epsilon, fit_intercept):
     K, p, lower, upper, beta = random_problem(seed, rank)
     g, start, total = K @ beta - p, beta.copy(), beta.sum()
-    status = newton_step(K, g, beta, lower, upper, epsilon, fit_intercept, 1e-13, len(p))
+    status = newton_step(K, g, beta, lower, upper, epsilon, fit_intercept, 1e-13, False, len(p))
     assert status == STEP
     # A matrix of low rank is solved to a few digits only: a second step takes away what is left.
-    newton_step(K, g, beta, lower, upper, epsilon, fit_intercept, 1e-13, len(p))
+    newton_step(K, g, beta, lower, upper, epsilon, fit_intercept, 1e-13, False, len(p))
     assert np.all((beta >= lower) & (beta <= upper))
     assert np.all(beta * start >= 0.0) or epsilon == 0.0  # none passes the kink
     if fit_intercept:
@@ -67,7 +67,7 @@ def test_a_short_walk_meets_as_many_bounds_as_asked():
     g = K @ beta - p
     for met in range(1, 4):
         before = objective(K, p, 0.0, beta)
-        assert newton_step(K, g, beta, lower, upper, 0.0, True, 1e-13, 1) == BLOCKED
+        assert newton_step(K, g, beta, lower, upper, 0.0, True, 1e-13, False, 1) == BLOCKED
         assert np.count_nonzero((beta == lower) | (beta == upper)) == met
         assert objective(K, p, 0.0, beta) < before
 
@@ -76,7 +76,10 @@ def test_at_the_minimum_there_is_no_step():
     K, p = np.eye(4), np.array([0.5, -0.5, 0.25, -0.25])
     beta, bound = p.copy(), np.ones(4)
     for walk in (0, 4):
-        assert newton_step(K, K @ beta - p, beta, -bound, bound, 0.0, True, 0.0, walk) == NO_STEP
+        assert (
+            newton_step(K, K @ beta - p, beta, -bound, bound, 0.0, True, 0.0, False, walk)
+            == NO_STEP
+        )
         assert_allclose(beta, p)
 
 
@@ -85,7 +88,7 @@ def test_an_indefinite_matrix_is_refused():
     beta = np.array([0.1, 0.1, -0.2])
     for walk in (0, 3):
         with pytest.raises(np.linalg.LinAlgError):
-            newton_step(K, K @ beta, beta, -bound, bound, 0.0, True, 1e-13, walk)
+            newton_step(K, K @ beta, beta, -bound, bound, 0.0, True, 1e-13, False, walk)
 
 
 @pytest.mark.parametrize("solve", ["tube", "hinge"])

@@ -219,6 +219,7 @@ def newton_step(
     epsilon: float,
     fit_intercept: bool,
     ridge: float,
+    by_trace: bool,
     walk: int,
 ) -> int:
     """Take one step in place.
@@ -228,7 +229,7 @@ def newton_step(
     bounds at once, which is faster where it goes well.
 
     Raises ``numpy.linalg.LinAlgError``, with nothing changed, when K on the free variables plus
-    ``ridge`` times its diagonal is not positive definite.
+    the ridge on its diagonal is not positive definite.
 
     Parameters
     ----------
@@ -239,6 +240,8 @@ def newton_step(
         The task.
     ridge : float
         As a fraction of the diagonal; of the trace where that is zero.
+    by_trace : bool
+        Whether it is a fraction of the trace everywhere.
     walk : int
         The largest number of bounds that a walk meets; 0 for a step without.
 
@@ -249,7 +252,7 @@ def newton_step(
         another one may go further, ``STEP`` otherwise.
     """
     with np.errstate(all="ignore"):
-        return _step(K, g, beta, lower, upper, epsilon, fit_intercept, ridge, walk)
+        return _step(K, g, beta, lower, upper, epsilon, fit_intercept, ridge, by_trace, walk)
 
 
 def _step(
@@ -261,6 +264,7 @@ def _step(
     epsilon: float,
     fit_intercept: bool,
     ridge: float,
+    by_trace: bool,
     walk: int,
 ) -> int:
     inside = (lower < beta) & (beta < upper)
@@ -274,8 +278,9 @@ def _step(
     trace = _sum(diagonal)
     if trace <= 0.0:  # nothing is free, or K vanishes there
         return NO_STEP
-    # Relative to each variable's own diagonal, so that large ones do not slow the small ones down.
-    shift = ridge * np.where(diagonal > 0.0, diagonal, trace)
+    # Relative to each variable's own diagonal large ones do not slow the small ones down; relative
+    # to the trace it covers the rounding of a matrix that was made elsewhere.
+    shift = ridge * (trace if by_trace else np.where(diagonal > 0.0, diagonal, trace))
     diagonal += shift
     start, slope, low, high = beta[free], g[free], lower[free], upper[free]
     if epsilon > 0.0:

@@ -218,9 +218,9 @@ class _QuarticState(DualState):
             hessian = quartic_hessian(K, s, beta, weight, self.rate)
             target = beta.copy()
             g = v + self.rate * (beta / weight) * s
-            for ridge in self.ridges:
+            for ridge, by_trace in zip(self.ridges, (False, True), strict=True):
                 try:
-                    status = newton_step(hessian, g, target, *box, ridge, min(repeat, 1))
+                    status = newton_step(hessian, g, target, *box, ridge, by_trace, min(repeat, 1))
                     break
                 except np.linalg.LinAlgError:
                     continue

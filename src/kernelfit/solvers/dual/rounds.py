@@ -27,8 +27,9 @@ _REDUCTION = 0.1
 # Pair steps that cost about as much as a factorisation of f variables: f^3 / _FLOPS_PER_STEP.
 _FLOPS_PER_STEP = 5e4
 _MAX_NEWTON_VARIABLES = 2048
-# Newton's ridge as a fraction of the trace. A matrix that fails at the last one is indefinite
-# beyond the rounding of its entries, as is one with a relative curvature below minus the last one.
+# Newton's ridges, the first as a fraction of the diagonal, the last one of the trace. A matrix that
+# fails at the last one is indefinite beyond the rounding of its entries, as is one with a relative
+# curvature below minus the last one.
 _RIDGES = {np.dtype(np.float64): (1e-13, 1e-9), np.dtype(np.float32): (1e-13, 1e-6)}
 _MAX_ALTERNATIONS = 50
 POLISH_ROUNDS = 3

@@ -186,10 +186,10 @@ class _QuadraticState(DualState):
         repeats = min(n_free, (1 + _NEWTON_REPEATS // n_free) << doublings)
         problem = (K, g, beta, task.lower, task.upper, task.epsilon, task.has_intercept)
         with threads_for(n_free):
-            for ridge in self.ridges:
+            for ridge, by_trace in zip(self.ridges, (False, True), strict=True):
                 try:
-                    if newton_step(*problem, ridge, 0) == BLOCKED:
-                        newton_step(*problem, ridge, repeats)
+                    if newton_step(*problem, ridge, by_trace, 0) == BLOCKED:
+                        newton_step(*problem, ridge, by_trace, repeats)
                     return
                 except np.linalg.LinAlgError:
                     continue

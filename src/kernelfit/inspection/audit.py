@@ -317,7 +317,8 @@ def _audit_group(
     witnesses = np.stack([problem.witness for problem in problems])
     K: Any = None
     if isinstance(machine, AdaptiveMachine):
-        decision, penalty, energy = _adaptive(machine, X, k, rows, problems[0])
+        K, penalty, energy = _adaptive(machine, X, k, rows, problems[0])
+        decision = betas @ K
     elif isinstance(machine, PositiveMatrixMachine):
         kernels = machine.kernels_ if hasattr(machine, "kernels_") else [machine.kernel_]
         kernel = kernels[k]
@@ -404,7 +405,7 @@ def _initial_matrix(machine: Any, X: Any, rows: Any) -> Array:
 def _adaptive(
     machine: Any, X: Any, k: int, rows: Any, problem: _Problem
 ) -> tuple[Array, float, float]:
-    """Return the decision values, the penalty and the energy of a factor, by dense algebra."""
+    """Return the kernel matrix, the penalty and the energy of a factor, by dense algebra."""
     K = _initial_matrix(machine, X, rows)
     eta, tau = float(np.atleast_1d(machine.eta_)[k]), float(machine.tau)
     tau = 0.0 if _is_divided(machine) else tau
@@ -429,8 +430,7 @@ def _adaptive(
     penalty = eta * (float(np.sum(change**2)) + slope) if np.isfinite(eta) else 0.0
     theta = neutral + change / np.outer(root, root)
     energy = 0.5 * float(problem.witness @ (theta * K) @ problem.witness) - penalty
-    decision = (theta * K) @ problem.beta
-    return decision[None], penalty, energy
+    return theta * K, penalty, energy
 
 
 def _largest_energy(kernel: Any, X: Array, witnesses: Array) -> float:

@@ -1,9 +1,10 @@
-"""Ridge regressions against the bordered system, and their duality gap."""
+"""Ridge regressions of several ridges against the bordered system, and their duality gap."""
 
 import numpy as np
 import pytest
 
-from kernelfit.ensemble.ridge import relative_gap, solve_ridges
+from kernelfit.ensemble.part import _ridge_gap
+from kernelfit.solvers.ridge import solve_ridges
 
 
 def problem(seed=0, n=30, k=2):
@@ -22,15 +23,15 @@ def test_solves_the_bordered_system(ridge):
     solution = np.linalg.solve(A, np.vstack([Y, np.zeros((1, 2))]))
     np.testing.assert_allclose(coef, solution[:-1], rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(intercept, solution[-1], rtol=1e-8, atol=1e-8)
-    assert relative_gap(K @ coef, coef, intercept, Y, weight, ridge) <= 1e-10
+    assert _ridge_gap(K @ coef, coef, Y, weight / (2 * ridge)) <= 1e-10
 
 
 def test_gap_shows_a_wrong_solution():
     K, Y, weight = problem()
-    ((coef, intercept),) = solve_ridges(K.copy(), Y, weight, [0.1])
+    ((coef, _),) = solve_ridges(K.copy(), Y, weight, [0.1])
     wrong = coef + 1e-3 * np.random.default_rng(0).normal(size=coef.shape)
     wrong -= wrong.mean(axis=0)
-    assert relative_gap(K @ wrong, wrong, intercept, Y, weight, 0.1) > 1e-6
+    assert _ridge_gap(K @ wrong, wrong, Y, weight / 0.2) > 1e-6
 
 
 def test_weight_two_is_a_repeated_row():

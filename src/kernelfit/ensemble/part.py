@@ -13,9 +13,10 @@ from sklearn.base import clone
 from kernelfit.ensemble.features import Data, Features, learn_features
 from kernelfit.ensemble.kernels import geometry, gram, kernel_matrix, natural_inverse_width
 from kernelfit.ensemble.members import EstimatorRecipe, Member
-from kernelfit.ensemble.nystrom import choose_landmarks, solve_on_landmarks
-from kernelfit.ensemble.ridge import relative_gap, solve_ridges
 from kernelfit.ensemble.svm import solve_svms
+from kernelfit.solvers.landmarks import choose_landmarks, solve_on_landmarks
+from kernelfit.solvers.ridge import solve_ridges
+from kernelfit.tasks.losses import squared
 
 Array = NDArray[Any]
 
@@ -137,7 +138,7 @@ class TrainingPart:
             used, ridge = ridge, 10.0 * ridge
         machine = KernelExpansion(recipe.kernel, features, Z, inverse_width, *solution)
         decision = Machines([machine])(data.table)[0] - machine.intercept
-        gap = relative_gap(decision, *solution, data.targets, data.weight, used)
+        gap = _ridge_gap(decision, solution.coef, data.targets, data.weight / (2.0 * used))
         return replace(machine, gap=gap)
 
     def _fit_estimator(self, recipe: EstimatorRecipe) -> "EstimatorMachine":
@@ -155,6 +156,13 @@ class TrainingPart:
         if recipe.metric != "none" and recipe.kernel == "gaussian":
             return 1.0  # learned with the metric
         return natural_inverse_width(recipe.kernel, Z, self._data.weight)
+
+
+def _ridge_gap(decision: Array, coef: Array, Y: Array, cost: Array) -> float:
+    """Return the largest duality gap of ridge regressions, relative to their objectives."""
+    columns = zip(Y.T, coef.T, decision.T, strict=True)
+    found = [squared(y, cost).certificate(beta, values) for y, beta, values in columns]
+    return max(one.gap / max(one.objective, np.finfo(float).tiny) for one in found)
 
 
 def _kernel(name: str, inverse_width: float, A: Array, B: Array) -> Array:

@@ -1,13 +1,17 @@
 """Support vector machines on one kernel matrix, one class against the rest."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelfit.learners.fixed import dual_path
 from kernelfit.solvers.dual.solve import solve_dual
+from kernelfit.solvers.result import DualResult
 from kernelfit.tasks.losses import hinge
+from kernelfit.tasks.task import Task
 
 Array = NDArray[Any]
 
@@ -33,21 +37,28 @@ def solve_svms(
     Yields
     ------
     (coef, intercept, gap)
-        Of shapes (n, k) and (k,). The solution for one cost is where the next larger one starts.
+        Of shapes (n, k) and (k,).
     """
     n, k = Y.shape
     coef = np.zeros((len(ridges), n, k))
     intercept, gap = np.zeros((len(ridges), k)), np.zeros(len(ridges))
-    for c in range(k):
-        start = None
-        for j in np.argsort(ridges)[::-1]:
-            if Y[:, c].min() == Y[:, c].max():  # a class that these rows have not
-                intercept[j, c] = Y[0, c]
-                continue
-            task = hinge(Y[:, c], weight / ridges[j])
-            found = solve_dual(K, task, tol=_TOL, start=start, assume_psd=True, polish=True)
-            start = found.x
+    order = np.argsort(ridges)[::-1]  # growing costs
+    costs = [1.0 / ridges[j] for j in order]
+
+    def solve(gram: Array, task: Task, start: Array | None) -> DualResult:
+        return solve_dual(gram, task, tol=_TOL, start=start, assume_psd=True, polish=True)
+
+    for c, y in enumerate(Y.T):
+        if y.min() == y.max():  # a class that these rows have not
+            intercept[:, c] = y[0]
+            continue
+        path = dual_path(solve, K, partial(_task, y, weight), costs, _TOL)
+        for j, found in zip(order, path, strict=True):
             coef[j, :, c], intercept[j, c] = found.x, found.intercept
             gap[j] = max(gap[j], found.gap / max(found.objective, np.finfo(float).tiny))
     for j in range(len(ridges)):
         yield coef[j], intercept[j], float(gap[j])
+
+
+def _task(y: Array, weight: Array, C: float) -> tuple[Task]:
+    return (hinge(y, C * weight),)

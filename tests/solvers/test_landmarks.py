@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kernelfit.ensemble.nystrom import choose_landmarks, solve_on_landmarks
-from kernelfit.ensemble.ridge import solve_ridges
 from kernelfit.kernels.radial import RBF
+from kernelfit.solvers.landmarks import choose_landmarks, solve_on_landmarks
+from kernelfit.solvers.ridge import solve_ridges
 
 
 def problem(n=60):

@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 
 from kernelfit.kernels.distances import manhattan_distances, products, squared_distances
+from kernelfit.kernels.radial import RBF
 
 # Both sides of the switch from differences to matrix products, and lengths that leave a remainder
 # in every unrolled loop.
@@ -108,3 +109,12 @@ def test_squared_distances_where_squares_overflow(to):
     moderate = squared_distances(to(X))
     near = squared_distances(to(X * 1e152), to(X[:2] * 1e152))
     np.testing.assert_allclose(near, moderate[:, :2] * 1e304, rtol=1e-12, atol=1e291)
+
+
+def test_equal_sparse_points_are_at_distance_zero():
+    """Norms and inner products are summed in two orders, of which a huge gamma makes much."""
+    X = sparse.random(30, 200, density=0.3, random_state=0, format="csr")
+    D = squared_distances(X, X.copy())
+    assert not D.diagonal().any()
+    assert np.all(D[~np.eye(30, dtype=bool)] > 0.0)
+    np.testing.assert_array_equal(RBF(1e92)(X, X.copy()).diagonal(), 1.0)

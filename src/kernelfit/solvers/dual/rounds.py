@@ -274,7 +274,10 @@ def _stands_still(history: list[tuple[float, float]]) -> bool:
     if not history:
         return False
     objective, gap = history[-1]
-    for rounds, little in ((_PATIENCE, 1e-12 * abs(objective)), (_PATIENCE // 5, 1e-9 * gap)):
+    limits = [(_PATIENCE, 1e-12 * abs(objective))]
+    if gap > abs(objective):
+        limits.append((_PATIENCE // 5, 1e-9 * gap))
+    for rounds, little in limits:
         if len(history) > rounds:
             before, gap_before = history[-rounds - 1]
             if objective - before <= little and gap >= 0.9 * gap_before:

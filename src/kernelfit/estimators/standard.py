@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.estimators.machine import KernelMachine
 from kernelfit.kernels.base import KernelFunction, is_psd
+from kernelfit.kernels.device import decision_on_device
 from kernelfit.kernels.gram import c_ordered
 from kernelfit.kernels.standard import (
     KERNEL_NAMES,
@@ -19,9 +20,10 @@ from kernelfit.kernels.standard import (
     kernel_from_name,
     scale_gamma,
 )
-from kernelfit.learners.training import TrainingGram, fits
+from kernelfit.learners.training import DeviceTraining, TrainingGram, fits
 from kernelfit.tasks.multiclass import problem_coef
 from kernelfit.utils.sklearn_private import Interval, StrOptions
+from kernelfit.utils.torch_device import load_torch
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix, check_widths
 
 
@@ -147,6 +149,9 @@ class StandardKernelMachine(KernelMachine):
         kernel = self._initial_kernel = self._make_kernel(X, weight)
         cache_bytes = self.cache_size * 2**20
         psd = is_psd(kernel)
+        if self.device is not None:
+            self._shares_cache = True
+            return kernel, self._device_gram(kernel, X, cache_bytes), psd
         matrix = X if kernel is None else None if matrix is None else matrix(kernel)
         checked = kernel
         if callable(self.kernel):
@@ -157,6 +162,28 @@ class StandardKernelMachine(KernelMachine):
         gram = TrainingGram(checked, X, cache_bytes, matrix=matrix)
         self._shares_cache = not gram.dense
         return kernel, gram, psd
+
+    def _device_gram(self, kernel, X, cache_bytes):
+        load_torch(self.device)  # or says at once what is missing
+        if sparse.issparse(X):
+            raise TypeError(f"expected dense X for device={self.device!r}, got a sparse matrix")
+        return DeviceTraining(kernel, X, self.device, cache_bytes)
+
+    def _chunk_rows(self, X):
+        return super()._chunk_rows(X) if self._kernel_on_host else X.shape[0]
+
+    def _chunk_values(self, X):
+        if self._kernel_on_host:
+            return super()._chunk_values(X)
+        n = len(self.intercept_)
+        coef = np.stack([problem_coef(self.dual_coef_, self.n_support_, k, n) for k in range(n)])
+        values = decision_on_device(self.kernel_, X, self.support_vectors_, coef, self.device)
+        return values + self.intercept_
+
+    @property
+    def _kernel_on_host(self):
+        fixed = isinstance(getattr(self, "kernel_", None), KernelFunction) and self._root is None
+        return self.device is None or not fixed or not len(self.support_)
 
     @property
     def coef_(self):

@@ -20,6 +20,7 @@ from kernelfit.utils.torch_device import Tensor, load_torch
 Values = Callable[[Tensor, Tensor], Tensor]
 
 _MAX_LEVELS = 40
+_MAX_ENTRIES = 2**26  # of kernel values in one temporary array
 _LEAF = 32  # rows of a node that is not divided further
 
 
@@ -152,3 +153,34 @@ def locality_order(X: Tensor) -> NDArray[np.intp]:
         node = 2 * node + right
     order: NDArray[np.intp] = torch.argsort(node, stable=True).cpu().numpy()
     return order
+
+
+def decision_on_device(
+    kernel: Any, X: NDArray[Any], support: NDArray[Any], coef: NDArray[Any], device: str
+) -> NDArray[np.float64]:
+    """Return ``k(X, support) @ coef.T`` in float64, many rows at a time.
+
+    Parameters
+    ----------
+    kernel : KernelFunction
+    X : ndarray of shape (n, d)
+    support : ndarray of shape (m, d)
+    coef : ndarray of shape (k, m)
+    device : str
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+    """
+    torch, place = load_torch(device)
+    values = device_kernel(kernel, X.shape[1])
+    centre = support.mean(axis=0) if is_shift_invariant(kernel) else np.zeros(X.shape[1])
+    points = torch.as_tensor(support - centre, device=place)
+    weights = torch.as_tensor(np.ascontiguousarray(coef.T), device=place)
+    out = np.empty((len(X), len(coef)))
+    step = max(1, _MAX_ENTRIES // len(support))
+    for start in range(0, len(X), step):
+        part = slice(start, start + step)
+        rows = torch.as_tensor(X[part] - centre, device=place)
+        out[part] = (values(rows, points) @ weights).cpu().numpy()
+    return out

@@ -129,7 +129,8 @@ class _KernelSource:
         self.X32 = self.X.to(self.torch.float32)
         self.diagonal = diagonal(kernel, X)[self.order]
         self._values: Values = device_kernel(kernel, d)
-        self.gamma = kernel.gamma if isinstance(kernel, RBF) else None
+        # Of a kernel that vanishes far away.
+        self.gamma: Any = kernel.gamma if isinstance(kernel, RBF) else None
         self._local = isinstance(self.gamma, float)
         self.tiled = self._local and d <= MAX_FEATURES and self.device.type == "cuda"
 

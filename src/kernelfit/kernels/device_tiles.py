@@ -5,6 +5,9 @@ that :math:`\exp(-\gamma d^2) < 10^{-19}` are skipped: with rows in locality ord
 kernel these are most of them.
 """
 
+# mypy: disable-error-code="no-untyped-def, name-defined"
+# Functions that triton compiles have no types but those it finds.
+
 from functools import cache
 from typing import Any
 

@@ -24,9 +24,7 @@ def load_torch(device: str) -> tuple[ModuleType, Any]:
     try:
         import torch
     except ImportError as error:
-        raise ImportError(
-            f'device="{device}" needs torch: pip install "kernelfit[gpu]"'
-        ) from error
+        raise ImportError(f'device="{device}" needs torch: pip install "kernelfit[gpu]"') from error
     try:
         place = torch.device(device)
     except (RuntimeError, TypeError) as error:
@@ -67,4 +65,4 @@ def planned_bytes(device: Any, host_bytes: float) -> float:
     torch, _ = load_torch(str(device))
     free, _ = torch.cuda.mem_get_info(device)
     unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return _SHARE * (free + unused)
+    return float(_SHARE * (free + unused))

@@ -4,6 +4,9 @@ What a step does is written in :mod:`kernelfit.solvers.dual.pair_steps`, which s
 after the other where the device is the CPU. Kernel values are in float32, all the rest in float64.
 """
 
+# mypy: disable-error-code="no-untyped-def, name-defined"
+# Functions that triton compiles have no types but those it finds.
+
 from functools import cache
 from typing import Any
 

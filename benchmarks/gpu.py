@@ -1,6 +1,6 @@
 """KernelSVC, KernelSVR and the ridge machines on a GPU: time, recomputed gap and accuracy.
 
-``python -m benchmarks.gpu`` runs all cases, ``python -m benchmarks.gpu covtype`` some of them. Every
+``python -m benchmarks.gpu`` runs all cases, ``python -m benchmarks.gpu covtype`` some of them. Each
 case is fitted once before, on few rows, to compile. What it prints and keeps is the time of `fit`
 alone, from arrays in the host's memory to the fitted model.
 """
@@ -56,7 +56,7 @@ def mnist():
 
 def california():
     X, y = load("california")
-    X = standardise(X)
+    X, y = standardise(X), y / y.std()
     train, test = split(len(y), 16_512)
     return X[train], y[train], X[test], y[test]
 
@@ -173,6 +173,9 @@ def agreement(name, n):
 def main(names=None):
     import torch
 
+    if not torch.cuda.is_available():
+        print("gpu: left out, torch finds no GPU")
+        return
     gpu = torch.cuda.get_device_name()
     record = records.start("gpu", gpu=gpu, torch=torch.__version__)
     path = records.path_of("gpu")

@@ -58,6 +58,7 @@ def test_gram_reads_as_the_matrix(kernel, device, stored):
     gram = on_device(kernel, X, device, 1e9)
     if not stored:
         gram = type(gram)(gram.source, 1e5)
+    gram.prepare()
     assert (gram.stored is not None) == stored
     K = kernel(X)[np.ix_(gram.order, gram.order)]
     rng = np.random.default_rng(0)
@@ -117,7 +118,10 @@ def test_a_kernel_that_no_device_has(kernel):
 
 def test_memory_is_planned():
     gram = on_device(RBF(1.0), points(300), "cpu", 1e5)
+    gram.prepare()
     assert gram.stored is None
+    with pytest.raises(MemoryError, match="GiB of memory on cpu for the kernel matrix of 300 rows"):
+        gram.exact_matrix()
     with pytest.raises(MemoryError, match=r"GiB of memory on cpu to train on 300 rows, got"):
         gram.plan_blocks(300, 256)
     assert type(gram)(gram.source, 1e8).plan_blocks(100, 256) == 3

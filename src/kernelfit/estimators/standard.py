@@ -26,6 +26,9 @@ from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.torch_device import load_torch
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix, check_widths
 
+# Of the machines that also run on a device.
+DEVICE = {"device": [str, None]}
+
 
 class StandardKernelMachine(KernelMachine):
     """Base of the machines with the parameters kernel, degree, gamma and coef0."""
@@ -58,11 +61,12 @@ class StandardKernelMachine(KernelMachine):
 
     @property
     def _takes_sparse(self):
-        return isinstance(self.kernel, str) and self.kernel in SPARSE_NAMES
+        by_name = isinstance(self.kernel, str) and self.kernel in SPARSE_NAMES
+        return by_name and self.device is None
 
     def _check_training_data(self, X, y, owner=None):
         """Return checked data. Names of features are stored in, and errors name, the owner."""
-        _check_density(X, self._takes_sparse, self.kernel)
+        _check_density(X, self._takes_sparse, self.kernel, self.device)
         # A square kernel matrix is checked for symmetry and finiteness at once, later.
         shape = getattr(X, "shape", (0, 1))
         square = self._precomputed and len(shape) == 2 and len(set(shape)) == 1
@@ -93,7 +97,8 @@ class StandardKernelMachine(KernelMachine):
         # What counts is the kernel of the fit, whatever the parameters are now.
         initial = self._initial_kernel
         takes_sparse = isinstance(initial, KernelFunction) and initial.takes_sparse
-        _check_density(X, takes_sparse, "precomputed" if initial is None else initial)
+        takes_sparse = takes_sparse and self.device is None
+        _check_density(X, takes_sparse, "precomputed" if initial is None else initial, self.device)
         if initial is not None:
             return validate_data(owner, X, reset=False, accept_sparse="csr", dtype=np.float64)
         X = check_array(X, dtype=(np.float64, np.float32))
@@ -165,8 +170,6 @@ class StandardKernelMachine(KernelMachine):
 
     def _device_gram(self, kernel, X, cache_bytes):
         load_torch(self.device)  # or says at once what is missing
-        if sparse.issparse(X):
-            raise TypeError(f"expected dense X for device={self.device!r}, got a sparse matrix")
         return DeviceTraining(kernel, X, self.device, cache_bytes)
 
     def _chunk_rows(self, X):
@@ -196,6 +199,7 @@ class StandardKernelMachine(KernelMachine):
         return np.asarray(np.array(rows) @ self.support_vectors_)
 
 
-def _check_density(X, takes_sparse, kernel):
+def _check_density(X, takes_sparse, kernel, device):
     if sparse.issparse(X) and not takes_sparse:
-        raise TypeError(f"expected dense X for kernel={kernel!r}, got a sparse matrix")
+        cause = f"kernel={kernel!r}" if device is None else f"device={device!r}"
+        raise TypeError(f"expected dense X for {cause}, got a sparse matrix")

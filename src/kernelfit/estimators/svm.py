@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.regressor import RegressorMachine
-from kernelfit.estimators.standard import StandardKernelMachine
+from kernelfit.estimators.standard import DEVICE, StandardKernelMachine
 from kernelfit.learners.fixed import FixedLearner
 from kernelfit.utils.sklearn_private import StrOptions
 
@@ -14,7 +14,6 @@ MULTICLASS = {
     "decision_function_shape": [StrOptions({"ovo", "ovr"})],
     "break_ties": ["boolean"],
 }
-DEVICE = {"device": [str, None]}
 
 
 class FixedKernelMachine(StandardKernelMachine):
@@ -95,7 +94,8 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         torch (extra ``gpu``); "cpu" runs the same by torch on the processor. It takes dense X
         and all kernels by name but "additive". The kernel matrix is kept in the GPU's memory in
         single precision where it fits and computed when needed otherwise, whatever `cache_size`;
-        the certificate remains in double precision. Training ends as soon as `tol` is met.
+        the certificate remains in double precision. Problems of more than 2,048 rows end as soon
+        as `tol` is met.
     verbose : int, default=0
         1 reports every problem, 2 every round, through the logger ``kernelfit``.
 
@@ -278,7 +278,8 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         torch (extra ``gpu``); "cpu" runs the same by torch on the processor. It takes dense X
         and all kernels by name but "additive". The kernel matrix is kept in the GPU's memory in
         single precision where it fits and computed when needed otherwise, whatever `cache_size`;
-        the certificate remains in double precision. Training ends as soon as `tol` is met.
+        the certificate remains in double precision. Problems of more than 2,048 rows end as soon
+        as `tol` is met.
     verbose : int, default=0
         1 reports the result, 2 every round, through the logger ``kernelfit``.
 

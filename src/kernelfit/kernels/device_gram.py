@@ -39,7 +39,7 @@ class DeviceGram:
     order : ndarray of int of shape (n,)
         The rows of the data, in the order of the matrix.
     stored : tensor of shape (n, n) or None
-        The matrix in float32 where it is in memory.
+        The matrix in float32 where `prepare` put it into memory.
     """
 
     dtype = np.dtype(np.float32)  # of the values that steps are taken with
@@ -51,18 +51,38 @@ class DeviceGram:
         self.order: NDArray[np.intp] = source.order
         self.stored: Tensor | None = None
         self._tiles: GaussianTiles | None = None
-        if 4.0 * self.n**2 <= 0.5 * budget:
+
+    def prepare(self) -> None:
+        """Store the matrix where it fits, for blocks and products; else make ready to compute."""
+        if self.stored is not None or self._tiles is not None:
+            return
+        if 4.0 * self.n**2 <= 0.5 * self.budget:
             self.stored = self._store()
-            self.budget = budget - 4.0 * self.n**2
-        elif source.tiled:
-            self._tiles = GaussianTiles(source.X32, source.gamma)
+            self.budget -= 4.0 * self.n**2
+        elif self.source.tiled:
+            self._tiles = GaussianTiles(self.source.X32, self.source.gamma)
 
     def _store(self) -> Tensor:
-        K = self.torch.empty((self.n, self.n), dtype=self.torch.float32, device=self.device)
+        return self._matrix(self.torch.float32)
+
+    def _matrix(self, dtype: Any) -> Tensor:
+        K = self.torch.empty((self.n, self.n), dtype=dtype, device=self.device)
         step = max(1, _MAX_ENTRIES // self.n)
         for start in range(0, self.n, step):
-            K[start : start + step] = self.source.values(slice(start, start + step), slice(None))
+            part = slice(start, start + step)
+            K[part] = self.source.values(part, slice(None), dtype)
+        K.diagonal().copy_(self.diagonal())
         return K
+
+    def exact_matrix(self) -> Tensor:
+        """Return the whole of K in float64, where the device has room for it and a factor."""
+        needed = 16.0 * self.n**2
+        if needed > self.budget:
+            raise MemoryError(
+                f"expected {needed / 2**30:.3g} GiB of memory on {self.device} for the kernel "
+                f"matrix of {self.n} rows and its factor, got {self.budget / 2**30:.3g}"
+            )
+        return self._matrix(self.torch.float64)
 
     def diagonal(self) -> Tensor:
         """Return the diagonal in float64."""

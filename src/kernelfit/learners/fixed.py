@@ -31,8 +31,7 @@ class FixedLearner:
     max_iter : int
         Largest number of rounds for one task.
     polish : bool, default=True
-        Whether to go on towards the exact solution once the tolerance is met; on a device it ends
-        there.
+        Whether to go on towards the exact solution once the tolerance is met.
     """
 
     gram: TrainingGram | DeviceTraining
@@ -63,11 +62,12 @@ class FixedLearner:
             "max_iter": self.max_iter,
             "start": start,
             "assume_psd": self.assume_psd,
+            "polish": self.polish,
             "callback": callback,
         }
         if isinstance(gram, DeviceGram):
             return solve_on_device(gram, task, **options)
-        return solve_dual(gram, task, polish=self.polish, **options)
+        return solve_dual(gram, task, **options)
 
     def path(
         self, rows: Rows, tasks_at: Callable[[float], Tasks], Cs: Sequence[float]

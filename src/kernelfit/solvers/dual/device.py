@@ -24,7 +24,12 @@ from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.solvers.dual.device_blocks import solve_blocks
 from kernelfit.solvers.dual.newton_steps import BLOCKED, newton_step
 from kernelfit.solvers.dual.pair_steps import single_steps
-from kernelfit.solvers.dual.rounds import restore_sum, sample_is_psd
+from kernelfit.solvers.dual.rounds import (
+    MAX_POLISH_VARIABLES,
+    POLISH_ROUNDS,
+    restore_sum,
+    sample_is_psd,
+)
 from kernelfit.solvers.result import Callback, DualResult, Ending, FloatArray
 from kernelfit.tasks.task import Certificate, Task
 from kernelfit.utils.torch_device import Tensor
@@ -53,6 +58,7 @@ def solve_on_device(
     max_iter: int = 1000,
     start: FloatArray | None = None,
     assume_psd: bool = False,
+    polish: bool = False,
     callback: Callback | None = None,
 ) -> DualResult:
     """Solve the dual of one task to a relative duality gap, on the device of its Gram matrix.
@@ -63,6 +69,8 @@ def solve_on_device(
     task : Task
     tol, max_iter, start, assume_psd, callback
         As for :func:`kernelfit.solvers.dual.solve.solve_dual`.
+    polish : bool, default=False
+        Likewise, for tasks that fit into one block, of 2,048 rows on a GPU; others end with `tol`.
 
     Returns
     -------
@@ -86,7 +94,7 @@ def solve_on_device(
     state = _State(gram, sorted_task, beta)
     known: Any = gram  # a Gram in what the test reads of it
     convex = bool((gram.source.diagonal >= 0.0).all()) and (assume_psd or sample_is_psd(known))
-    met, ending, history = _run(state, tol, max_iter, callback)
+    met, ending, history = _run(state, tol, max_iter, polish, callback)
     beta, decision = np.empty((2, task.n))
     beta[order] = state.beta.cpu().numpy()
     decision[order] = state.f.cpu().numpy()
@@ -110,30 +118,35 @@ def solve_on_device(
 
 
 def _run(
-    state: "_State", tol: float, max_iter: int, callback: Callback | None
+    state: "_State", tol: float, max_iter: int, polish: bool, callback: Callback | None
 ) -> tuple[bool, Ending, list[tuple[float, float]]]:
     """Improve a point round by round; return whether and why it ended, and its history."""
     history: list[tuple[float, float]] = []
-    rounds, stuck, slow = 0, False, False
+    rounds, stuck, slow, was_met = 0, False, False, False
+    polishing = POLISH_ROUNDS if polish and state.alone else 0
     while True:
-        if rounds and rounds % _REFRESH == 0:
+        if rounds and (state.alone or rounds % _REFRESH == 0):
             state.refresh()
         found = state.certificate()
-        met = found.gap <= tol * abs(found.objective) or not found.gap > found.resolution
+        resolved = not found.gap > found.resolution
+        met = found.gap <= tol * abs(found.objective) or resolved
+        enough = met and (polishing == 0 or state.count_free() > MAX_POLISH_VARIABLES)
         hopeless = stuck or np.isnan(found.gap)
-        ends = met or hopeless or rounds == max_iter
-        if ends and not state.exact:
+        ends = enough or resolved or hopeless or rounds == max_iter
+        if not state.exact and (ends or (met and not was_met)):
             state.refresh()
             continue  # and judge again
+        was_met = met
         if rounds or ends:
             history.append((found.objective, found.gap))
             if callback is not None:
                 callback(len(history), found.objective, found.gap)
         if ends:
             break
+        polishing -= met
         # The violation in proportion to the gap that suffices.
-        enough = 0.3 * tol * abs(found.objective) / found.gap
-        moved = state.improve(found.intercept, enough, slow)
+        wanted = 0.0 if met else 0.3 * tol * abs(found.objective) / found.gap
+        moved = state.improve(found.intercept, wanted, slow or met)
         slow = len(history) > 1 and history[-1][1] > _SLOW * history[-2][1]
         stuck = not moved or _stands_still(history)
         rounds += 1
@@ -164,12 +177,14 @@ class _State:
             )
         )  # fmt: skip
         self.diagonal = gram.diagonal() + self.ridge
+        gram.prepare()
         self.f = gram.decision(self.beta)
         self.exact = True
         self.curvature = 0.0  # the lowest one met
         self.at_start = not beta.any()
         block = _BLOCK[gram.device.type]
         self.block = block if gram.device.type == "cuda" else min(block, task.n)
+        self.alone = task.n <= self.block  # whether one block holds everything
         self.max_blocks = self.n_blocks = gram.plan_blocks(self.block, _MAX_BLOCKS)
         self._random = np.random.default_rng(0)
 
@@ -228,20 +243,24 @@ class _State:
         down = torch.where(x > self.lower, -g - fall, _NEVER)
         return up, down
 
+    def count_free(self) -> int:
+        """Return the number of free variables."""
+        return int(self._free().sum())
+
     def _free(self) -> Tensor:
         inside = (self.beta > self.lower) & (self.beta < self.upper)
         return inside & (self.beta != 0.0) if self.task.epsilon > 0.0 else inside
 
-    def improve(self, intercept: float, enough: float, slow: bool) -> bool:
+    def improve(self, intercept: float, wanted: float, newton: bool) -> bool:
         """Take the steps of one round; return whether anything changed.
 
         Parameters
         ----------
         intercept : float
             Of the latest certificate.
-        enough : float
+        wanted : float
             The part of the violation that would suffice.
-        slow : bool
+        newton : bool
             Whether to begin with Newton steps.
         """
         before = self.beta.clone()
@@ -250,13 +269,13 @@ class _State:
         has_sum = self.task.has_intercept
         violation = highest - lowest if has_sum else max(highest, -lowest)
         rounding = 8.0 * float(np.finfo(np.float64).eps) * float(self.gradient().abs().max())
-        floor = max(violation * min(enough, _REDUCTION), rounding)
-        if slow:
+        floor = max(violation * min(wanted, _REDUCTION), rounding)
+        if newton:
             self._newton()
-        if self.task.n <= self.block:
-            # One block holds everything: no coordination between blocks to wait for.
+        if self.alone:
+            # No coordination between blocks to wait for.
             everything = self.torch.arange(self.task.n, device=self.gram.device)
-            self._solve(*self._cut(everything), floor, min(max(enough, 1e-4), _REDUCTION))
+            self._solve(*self._cut(everything), floor, min(max(wanted, 1e-4), _REDUCTION))
             return bool((self.beta != before).any())
         if self.at_start:
             index = self._spread_rows()

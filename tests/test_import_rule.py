@@ -14,7 +14,9 @@ import kernelfit
 # Top to bottom. A package imports from lower lines only, never from its own line.
 LAYERS = (
     ("kernelfit",),  # the public names
-    ("cli", "report", "inspection"),
+    ("cli",),
+    ("report",),
+    ("inspection", "io"),
     ("ensemble",),
     ("selection",),
     ("estimators", "clustering", "datasets"),
@@ -31,6 +33,7 @@ MAY_USE_SKLEARN = {
     "ensemble",
     "estimators",
     "inspection",
+    "io",
     "report",
     "selection",
     "utils",

@@ -39,9 +39,9 @@ def _ensemble(subject: Subject) -> Section:
     score = score if model.scoring is None else "score"
     used = np.flatnonzero(board["weight"])
     text = [
-        f"AutoKernel compared {len(board['member'])} kernel machines on {model.search_rows_:,} rows "
-        f"by cross-validation and mixes {len(model.members_)} of them. The weights minimise the "
-        f"{loss} of rows that a machine has not seen. Trained: {model.training_}, "
+        f"AutoKernel compared {len(board['member'])} kernel machines on {model.search_rows_:,} "
+        f"rows by cross-validation and mixes {len(model.members_)} of them. The weights make the "
+        f"{loss} of rows that a machine has not seen least. Trained: {model.training_}, "
         f"{model.fit_time_:.0f} s in all.",
         f"The best machine alone is “{board['member'][0]}” with {_scored(score, board['score'][0])}"
         f" out of fold. For the mixture the folds foretell {_scored(score, model.cv_score_)}.",
@@ -79,8 +79,8 @@ def _search(subject: Subject) -> Section:
     chosen = ", ".join(f"{name} = {_value(v)}" for name, v in search.best_params_.items())
     folds = getattr(search, "n_splits_", None)
     text = [
-        f"{subject.name} tried {len(mean)} settings on {folds} folds and took {chosen}, whose score "
-        f"was {search.best_score_:.4f}. Default grids grow where the best setting is at an edge."
+        f"{subject.name} tried {len(mean)} settings on {folds} folds and took {chosen}, of mean "
+        f"score {search.best_score_:.4f}. Default grids grow where the best setting is at an edge."
     ]
     if len(getattr(search, "estimators_", [1])) > 1:
         n = len(search.estimators_)

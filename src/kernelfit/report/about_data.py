@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelfit.report.blocks import Facts, Section, Table, number, shorten
+from kernelfit.report.blocks import NOTHING, Facts, Section, Table, number, shorten
 from kernelfit.report.figures import draw
 from kernelfit.report.subject import Subject
 from kernelfit.report.table import column, is_missing, n_rows
@@ -53,19 +53,19 @@ def _describe(values: Any) -> tuple[str, str, str]:
     """Return what kind of values a column has, their middle and their spread."""
     if values.dtype != object:
         if not len(values):
-            return "nothing", "–", "–"
+            return "nothing", NOTHING, NOTHING
         low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
         kind = "yes or no" if len(np.unique(values)) == 2 else "numbers"
         return kind, number(middle), f"{number(low)} to {number(high)}"
     names, counts = np.unique(values.astype(str), return_counts=True)
     if not len(names):
-        return "nothing", "–", "–"
+        return "nothing", NOTHING, NOTHING
     top = shorten(names[counts.argmax()], 24)
     return f"{len(names)} categories", top, f"{100 * counts.max() / counts.sum():.0f} % of rows"
 
 
 def _share(missing: Any) -> str:
-    return "–" if not missing.any() else f"{100 * missing.mean():.1f} %"
+    return NOTHING if not missing.any() else f"{100 * missing.mean():.1f} %"
 
 
 def _target(subject: Subject) -> list[Any]:

@@ -245,7 +245,7 @@ def _intervals(subject: Subject, predicted: Any) -> list[Any]:
 def _several_columns(subject: Subject, predicted: Any) -> Section:
     """Return R^2 of every target, or the share of rows below every quantile."""
     y = subject.y_test
-    levels = np.atleast_1d(getattr(subject.machine, "quantile", []))
+    levels = np.atleast_1d(getattr(subject.machine, "quantiles_", []))
     if y.ndim == 1 and len(levels) == predicted.shape[1]:
         below = (y[:, None] <= predicted).mean(axis=0)
         rows = [

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelfit.report.blocks import Bar, Section, Table, number, shorten
+from kernelfit.report.blocks import NOTHING, Bar, Section, Table, number, shorten
 from kernelfit.report.subject import Subject
 from kernelfit.report.table import column, is_missing, n_rows, take
 
@@ -106,7 +106,7 @@ def _table(
             values = column(take(X, rows), j)
             missing = is_missing(values)
             head.append(shorten(subject.names[j], 18))
-            parts.append(["–" if m else _cell(v) for v, m in zip(values, missing, strict=True)])
+            parts.append([NOTHING if m else _cell(v) for v, m in zip(values, missing, strict=True)])
         if X.shape[1] > _COLUMNS:
             note = f"{note} The first {_COLUMNS} columns are shown.".strip()
     return Table(tuple(head), list(zip(*parts, strict=True)), caption, note)

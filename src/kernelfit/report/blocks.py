@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+NOTHING = "-"  # in place of a value that there is not
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -76,11 +78,11 @@ def number(value: Any) -> str:
     --------
     >>> from kernelfit.report.blocks import number
     >>> [number(x) for x in (1234567, 1234.5, 0.012345, 3e-07, float("nan"))]
-    ['1,234,567', '1,234', '0.0123', '3e-07', '–']
+    ['1,234,567', '1,234', '0.0123', '3e-07', '-']
     """
     value = float(value)
     if value != value:
-        return "–"
+        return NOTHING
     if abs(value) >= 1000.0 and abs(value) < 1e15:
         return f"{value:,.0f}"
     return f"{value:.3g}"

@@ -134,12 +134,14 @@ def test_public_names_resolve():
         _ = kernelfit.nonsense
 
 
-def test_readme_example_runs(capsys):
+def test_readme_example_runs(capsys, tmp_path, monkeypatch):
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
     assert blocks
+    monkeypatch.chdir(tmp_path)  # one writes a file
     namespace = {}
     for block in blocks:
         exec(block, namespace)
+    assert (tmp_path / "wine.html").exists()
     assert capsys.readouterr().out
 
 

@@ -37,9 +37,10 @@ def test_a_given_matrix():
 @pytest.mark.parametrize("cls", [kf.DANKClassifier, kf.KNPLClassifier])
 def test_factor(cls):
     model = cls(C=5.0, gamma=0.7).fit(X, Y)
-    found = kernel_matrices(model, X, rows=ROWS)
-    F = model.adaptive_matrix_[np.ix_(ROWS, ROWS)]
-    assert_allclose(found.initial, gaussian(X[ROWS], 0.7))
+    rows = model.support_
+    found = kernel_matrices(model, X, rows=rows)
+    F = model.adaptive_matrix_[np.ix_(rows, rows)]
+    assert_allclose(found.initial, gaussian(X[rows], 0.7))
     assert_allclose(found.learned, F * found.initial)
     assert np.ptp(F) > 0.0
 

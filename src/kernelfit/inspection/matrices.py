@@ -117,6 +117,11 @@ def kernel_matrices(
         return _of_clustering(machine, X, chosen)
     if not isinstance(machine, KernelMachine):
         raise ValueError(f"expected an estimator of kernelfit with a kernel, got {machine!r}")
+    return _of_machine(machine, X, chosen, problem)
+
+
+def _of_machine(machine: Any, X: Any, chosen: Indices, problem: int) -> KernelMatrices:
+    """Return the kernels of a machine."""
     X = machine._check_test_data(X)
     kernels = getattr(machine, "kernels_", None) or [machine.kernel_]
     n_problems = len(machine._thetas) if isinstance(machine, AdaptiveMachine) else len(kernels)

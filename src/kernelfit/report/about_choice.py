@@ -27,7 +27,7 @@ def choice_section(subject: Subject) -> Section:
         return _ensemble(subject)
     if subject.search is not None:
         return _search(subject)
-    text = [f"A {type(subject.machine).__name__} with the parameters below. Nothing was searched."]
+    text = [f"{type(subject.machine).__name__} with the parameters below. Nothing was searched."]
     return Section("choice", "What was fitted", text, [_parameters(subject)])
 
 
@@ -40,9 +40,9 @@ def _ensemble(subject: Subject) -> Section:
     used = np.flatnonzero(board["weight"])
     text = [
         f"AutoKernel compared {len(board['member'])} kernel machines on {model.search_rows_:,} "
-        f"rows by cross-validation and mixes {len(model.members_)} of them. The weights make the "
-        f"{loss} of rows that a machine has not seen least. Trained: {model.training_}, "
-        f"{model.fit_time_:.0f} s in all.",
+        f"rows by cross-validation and mixes {len(model.members_)} of them, with the weights of "
+        f"least {loss} on rows that a machine has not seen. Training was {model.training_} and "
+        f"took {model.fit_time_:.0f} s in all.",
         f"The best machine alone is “{board['member'][0]}” with {_scored(score, board['score'][0])}"
         f" out of fold. For the mixture the folds foretell {_scored(score, model.cv_score_)}.",
     ]
@@ -143,7 +143,7 @@ def _grid_picture(table: Any, best: Any) -> list[Any]:
 
 
 def _value(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float | np.floating) else shorten(value, 24)
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else shorten(value, 60)
 
 
 def _parameters(subject: Subject) -> Facts:

@@ -26,8 +26,8 @@ def data_section(subject: Subject) -> Section:
     """
     X, y = subject.X, subject.y
     if subject.is_pairwise:
-        text = [f"The estimator was given a kernel matrix of {n_rows(X):,} training points."]
-        return Section("data", "The data", text, _target(subject))
+        given = f"The estimator was given a kernel matrix of {n_rows(X):,} training points."
+        return Section("data", "The data", [given], _target(subject))
     n, d = n_rows(X), X.shape[1]
     text = f"{n:,} rows and {d:,} column{'s' * (d > 1)} for training"
     text += "." if subject.X_test is None else f", {n_rows(subject.X_test):,} rows held out."

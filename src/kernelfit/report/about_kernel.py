@@ -109,7 +109,7 @@ def _alignment(K: Any, labels: Any) -> float:
 def _heat_maps(subject: Subject, found: KernelMatrices, labels: Any) -> list[Any]:
     names = {base.__name__ for base in type(subject.machine).__mro__}
     learned, initial = next((_WHAT[n] for n in _WHAT if n in names), ("the kernel in use", ""))
-    maps = [("Learned", learned, found.learned), ("Initial", initial, found.initial)]
+    maps = [("Before", initial, found.initial), ("After learning", learned, found.learned)]
     groups = labels if subject.task in ("classification", "clustering") else None
 
     def paint(ax: Any, matrix: Any) -> None:
@@ -153,7 +153,7 @@ def _embedding(subject: Subject) -> list[Any]:
     continuous = subject.task == "regression"
 
     def paint(ax: Any) -> None:
-        colours = {"cmap": "viridis"} if continuous else {}
+        colours: dict[str, Any] = {"cmap": "viridis"} if continuous else {}
         y = None if labels is None else np.asarray(labels)
         EmbeddingDisplay.from_estimator(subject.estimator, subject.X, y, ax=ax, **colours)
         ax.grid(visible=False)

@@ -18,7 +18,7 @@ _MAX_AUDITED = 1000  # rows, whose kernel matrices are computed anew
 
 
 def headline(subject: Subject) -> str:
-    """Return the certificate in a few words, or nothing.
+    """Return how far from the optimum the fit may be, or nothing.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def headline(subject: Subject) -> str:
     str
     """
     gap = _relative_gap(subject.machine)
-    return "" if gap is None or np.isnan(gap) else f"within {percent(gap)} of the optimum"
+    return "" if gap is None or np.isnan(gap) else f"at most {percent(gap)}"
 
 
 def _relative_gap(machine: Any) -> float | None:

@@ -1,5 +1,6 @@
 """What a report is made of; the template knows how each of these looks."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,7 +90,7 @@ def number(value: Any) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent with two digits, never in powers of ten.
+    """Return a bound on a share in percent: two digits, rounded up, at least 0.0001 %.
 
     Parameters
     ----------
@@ -103,15 +104,16 @@ def percent(share: float) -> str:
     --------
     >>> from kernelfit.report.blocks import percent
     >>> [percent(x) for x in (0.987, 0.00083, 2e-9, 0.0)]
-    ['99 %', '0.083 %', 'less than 0.0001 %', '0 %']
+    ['99 %', '0.083 %', '0.0001 %', '0.0001 %']
     """
-    if 0.0 < share < 1e-6:
-        return "less than 0.0001 %"
-    digits = f"{100.0 * share:.2g}" if share < 0.9995 else f"{100.0 * share:.4g}"
-    return f"{float(digits):.10f}".rstrip("0").rstrip(".") + " %"
+    value = max(100.0 * share, 1e-4)
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    # Up to a rounding error, by which 0.083 may be above itself.
+    value = math.ceil(value / unit * (1.0 - 1e-9)) * unit
+    return f"{value:.6f}".rstrip("0").rstrip(".") + " %"
 
 
 def shorten(text: Any, length: int = 32) -> str:
     """Return a text that fits into a label."""
-    text = str(text)
-    return text if len(text) <= length else text[: length - 1] + "…"
+    whole = str(text)
+    return whole if len(whole) <= length else whole[: length - 1] + "…"

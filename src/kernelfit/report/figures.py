@@ -98,7 +98,8 @@ def heat_colours(matrix: Any) -> dict[str, Any]:
     dict
     """
     colours = load_matplotlib().colors
-    largest = max(float(np.abs(matrix).max()), np.finfo(float).tiny)
+    # A few large values, as a diagonal has them, are not to make all others pale.
+    largest = max(float(np.quantile(np.abs(matrix), 0.995)), np.finfo(float).tiny)
     clear, full = (*_BLUE, 0.0), (*_BLUE, 1.0)
     if np.min(matrix) >= -1e-9 * largest:
         scale = colours.LinearSegmentedColormap.from_list("dense", [clear, full])

@@ -87,9 +87,9 @@ def write_report(
         version=version("kernelfit"),
         date=datetime.date.today().isoformat(),
     )
-    path = Path(path)
-    path.write_text(page, encoding="utf-8")
-    return path
+    file = Path(path)
+    file.write_text(page, encoding="utf-8")
+    return file
 
 
 def _sections(subject: Subject) -> list[Section | None]:
@@ -115,7 +115,7 @@ def _lead(subject: Subject) -> str:
         "clustering": "finds groups without labels",
         "outliers": "tells odd rows from ordinary ones",
     }.get(subject.task, "learns from data")
-    return f"A {subject.name} of kernelfit that {verb}."
+    return f"{subject.name} of kernelfit, which {verb}."
 
 
 def _cards(subject: Subject) -> list[tuple[str, str]]:
@@ -133,7 +133,7 @@ def _cards(subject: Subject) -> list[tuple[str, str]]:
         cards.append(("score of the folds", f"{subject.search.best_score_:.3f}"))
     proof = headline(subject)
     if proof:
-        cards.append(("proved: of the optimum", proof.removesuffix(" of the optimum")))
+        cards.append(("proved distance from the optimum", proof))
     if subject.task == "clustering":
         cards.append(("clusters", str(len(set(machine.labels_.tolist())))))
     if hasattr(machine, "support_"):

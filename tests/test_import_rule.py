@@ -16,7 +16,7 @@ LAYERS = (
     ("kernelfit",),  # the public names
     ("cli",),
     ("report",),
-    ("inspection",),
+    ("inspection", "io"),
     ("ensemble",),
     ("selection",),
     ("estimators", "clustering", "datasets"),
@@ -33,6 +33,7 @@ MAY_USE_SKLEARN = {
     "ensemble",
     "estimators",
     "inspection",
+    "io",
     "report",
     "selection",
     "utils",

@@ -45,7 +45,8 @@ MAY_USE_SKLEARN = {
     "clustering/spectral.py",
 }
 MAY_USE_PRIVATE_SKLEARN = Path("utils", "sklearn_private.py")
-OPTIONAL = {"matplotlib", "torch", "dask"}  # imported inside functions, by one module each
+# Imported inside functions, by one module each.
+OPTIONAL = {"jinja2", "matplotlib", "torch", "triton", "dask"}
 OF_THE_COMMAND = {"typer", "rich", "pandas"}
 # A leading underscore means "used in its own package", also behind a dot. What others may reach:
 PROTOCOLS = {
@@ -77,11 +78,14 @@ HOOKS = {
         "_weigh",
     },
     "inspection": {
+        "_check_table",
         "_check_test_data",
         "_factor_matrix",
         "_group_rows",
         "_initial_kernel",
+        "_machines",
         "_row_blocks",
+        "_schema",
         "_support_gram",
         "_support_kernel",
         "_thetas",

@@ -205,7 +205,8 @@ def test_unknown_methods_are_named(table):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_demo(tmp_path):
+def test_demo(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "kernelfit.report", None)  # tested below, and slow
     facts = run_json("demo", "--quick", "--folder", tmp_path)
     assert len(facts["methods"]) == 3
     assert all(one["accuracy"] > 0.7 for one in facts["methods"])
@@ -216,3 +217,23 @@ def test_version():
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert said == f"kernelfit {kernelfit.__version__}\n"
     assert run("--version").stdout == said
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["auto", "ridge"])
+def test_reports(method, table, tmp_path):
+    pytest.importorskip("jinja2")
+    report = tmp_path / "report.html"
+    more = ["--time-limit", 1] if method == "auto" else []
+    facts = run_json("fit", table, "--target", "klasse", "--drop", "preis", "--method", method,
+                     "--out", tmp_path / "m", "--report", report, *more)  # fmt: skip
+    assert facts["report"] == str(report)
+    page = report.read_text(encoding="utf-8")
+    assert "klasse in tabelle.csv" in page and "größe" in page
+
+
+def test_a_report_that_cannot_be_written_is_told_before_the_fit(table, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "kernelfit.report", None)
+    result = run("fit", table, "--target", "klasse", "--out", tmp_path / "m", "--report", "r.html")
+    assert result.exit_code == 2 and "pip install 'kernelfit[report]'" in result.stderr
+    assert not (tmp_path / "m").exists()

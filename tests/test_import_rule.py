@@ -39,6 +39,7 @@ MAY_USE_SKLEARN = {
     "clustering/base.py",
     "clustering/cds.py",
     "clustering/kernel_kmeans.py",
+    "clustering/published_affinities.py",
     "clustering/spectral.py",
 }
 MAY_USE_PRIVATE_SKLEARN = Path("utils", "sklearn_private.py")

@@ -30,6 +30,10 @@ models = [
     (CDSKClustering(5, affinity="nearest_neighbors", max_iter=0), cloud),
     (CDSKClustering(5, affinity="self_representation"), cloud[:600]),
     (CDSKClustering(5, n_landmarks=300, mode="relaxed"), cloud),
+    (CDSKClustering(5, affinity="density"), cloud),
+    (CDSKClustering(5, affinity="sparse_manifold"), grid),
+    (CDSKClustering(5, affinity="smooth_representation"), cloud[:200]),
+    (CDSKClustering(5, affinity="random_forest"), cloud[:300]),
     (CDSClustering(5), grid[:400]),
     (KernelKMeans(5), cloud),
 ]
@@ -63,7 +67,7 @@ def one_thread():
 @pytest.mark.parametrize(("threads", "n_jobs"), [(2, 1), (1, 2), (2, 2), (2, None)])
 def test_bits_do_not_depend_on_threads(threads, n_jobs, one_thread):
     """Labels, weights, embeddings and predictions, each fit in a process of its own."""
-    assert len(one_thread) == 8
+    assert len(one_thread) == 12
     assert run(threads, n_jobs) == one_thread
 
 

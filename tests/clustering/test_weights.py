@@ -9,8 +9,15 @@ from sklearn.datasets import make_blobs
 from kernelfit import CDSClustering, CDSKClustering, KernelKMeans
 
 SPECTRAL = ["rbf", "self_tuning", "nearest_neighbors", "self_representation"]
+PUBLISHED = [
+    "density",
+    "sparse_manifold",
+    "smooth_representation",
+    "random_forest",
+    "ratio_forest",
+]
 MODELS = [
-    *(CDSKClustering(3, affinity=affinity) for affinity in SPECTRAL),
+    *(CDSKClustering(3, affinity=affinity) for affinity in SPECTRAL + PUBLISHED),
     *(CDSClustering(3, affinity=affinity) for affinity in SPECTRAL),
     *(CDSKClustering(3, gamma=gamma) for gamma in ("variance", "scale", "reconstruction")),
     CDSKClustering(3, n_landmarks=20),

@@ -135,6 +135,11 @@ AFFINITIES = (
     "self_tuning",
     "nearest_neighbors",
     "self_representation",
+    "density",
+    "sparse_manifold",
+    "smooth_representation",
+    "random_forest",
+    "ratio_forest",
     "precomputed",
     min_kernel,
     tanh_kernel,
@@ -258,7 +263,7 @@ def _reconcile(params, known, data):
     matrices = "basis" in known or "feature_map" in known
     if "solver" in params and (params["solver"] in MATRIX_SOLVERS) != matrices:
         del params["solver"]
-    if "affinity" in params and "mu" not in known and params["affinity"] in AFFINITIES[2:4]:
+    if "affinity" in params and "mu" not in known and params["affinity"] in AFFINITIES[2:9]:
         del params["affinity"]
     if params.get("solver") in ("alternating", "admm") and "tau" in known:
         del params["solver"]

@@ -33,7 +33,6 @@ VARIANTS = [
     kernelfit.CDSKClustering(affinity="density"),
     kernelfit.CDSKClustering(affinity="sparse_manifold"),
     kernelfit.CDSKClustering(affinity="smooth_representation"),
-    kernelfit.CDSKClustering(affinity="random_forest"),
     kernelfit.KernelMetric("agop"),
     kernelfit.KernelMetric("agop", diagonal=False, kernel="exponential"),
     kernelfit.KernelMetric("logdet"),

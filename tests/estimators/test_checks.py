@@ -15,6 +15,7 @@ MEMBERS = {"members": ["gaussian (standard)", "forest"], "cv": 3}
 OPTIONS = {
     "AutoKernelClassifier": MEMBERS,
     "AutoKernelRegressor": MEMBERS,
+    "BayesianMaxMarginClustering": {"max_iter": 20},
     "DANKClassifierCV": ETAS,
     "DANKRegressorCV": {**ETAS, "epsilons": [0.1]},
     "GPKClassifierCV": {"degrees": [1, 2], "Cs": [0.5, 4.0]},
@@ -81,6 +82,8 @@ PRECOMPUTED = [
     kernelfit.CDSKClustering(2, affinity="precomputed"),
     kernelfit.CDSClustering(2, affinity="precomputed"),
     kernelfit.KernelKMeans(2, affinity="precomputed"),
+    kernelfit.MaxMarginClustering(2, affinity="precomputed"),
+    kernelfit.RIMClustering(2, affinity="precomputed"),
 ]
 
 

@@ -138,6 +138,7 @@ def cluster_prior(X: Array, counts: Array, n_clusters: int) -> Prior:
     """
     p = X.shape[1]
     variances = counts @ X**2 / counts.sum()
+    variances[variances == 0.0] = 1.0
     return Prior(np.diag(variances) * n_clusters ** (-2.0 / p), p + 2.0)
 
 

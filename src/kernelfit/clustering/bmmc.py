@@ -14,7 +14,8 @@ from kernelfit.clustering.matrices import multiply
 from kernelfit.clustering.ties import first_least, first_least_columns
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
-_RANK = 1e-10  # of the largest eigenvalue: below it components are left out
+_RANK = 1e-10  # of the largest entry: components with smaller eigenvalues are left out
+_HARD = 1e6  # a cost of the margin that no point can afford
 _MOST_POINTS = 1e9  # that weights may count as; more would only lose digits
 
 
@@ -145,17 +146,18 @@ class BayesianMaxMarginClustering(BaseClustering):
             labels = spread_start(K, n_clusters, rng.uniform(size=n_clusters), counts)
             starts.append(kernel_kmeans(K, labels, n_clusters, 100, counts, multiply))
         best = starts[first_least([start.inertia for start in starts])]
+        self._cost = min(self.C, _HARD)
         result = sample_clusters(
             Z,
             best.labels,
             n_clusters,
             counts * min(1.0, _MOST_POINTS / counts.sum()),
-            self.C,
+            self._cost,
             rng,
             self.max_iter,
             callback=self._reporter("sweep %d: log density %.6g"),
         )
-        self._labels, self._mixture, self._cost = result.labels, result.mixture, self.C
+        self._labels, self._mixture = result.labels, result.mixture
         self.log_density_ = result.log_density
         self.history_ = np.array(result.history)
         return []
@@ -170,10 +172,10 @@ class BayesianMaxMarginClustering(BaseClustering):
         n = len(K)
         p = min(self.n_components, n)
         values, vectors = eigh(root[:, None] * centred * root, subset_by_index=[n - p, n - 1])
-        kept = values > max(_RANK * values[-1], 0.0)
-        if not kept.any():  # all points are equal
-            kept[-1], values = True, np.ones(p)
+        kept = values > _RANK * np.abs(K).max()
         self._back = root[:, None] * vectors[:, kept] / np.sqrt(values[kept])
+        if not kept.any():  # all points are equal to the kernel
+            self._back = np.zeros((n, 1))
         Z = multiply(centred, self._back)
         size = np.sqrt(share @ np.einsum("ij,ij->i", Z, Z) / Z.shape[1])
         self._back /= size if size > 0 else 1.0

@@ -251,8 +251,8 @@ class MaxMarginClustering(BaseClustering):
         decision = multiply(C, self._coef) + self._intercept
         if decision.shape[1] == 1:
             decision = np.concatenate((-decision, decision), axis=1)
-        scale = np.abs(decision).max(axis=1, keepdims=True) + np.abs(self._intercept).max()
-        return first_least_columns(-decision, scale)
+        terms = multiply(abs(C), np.abs(self._coef)).max(axis=1, keepdims=True)
+        return first_least_columns(-decision, terms + np.abs(self._intercept).max())
 
 
 def _different(partitions):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import check_grad
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -91,11 +92,28 @@ def test_estimator_is_a_local_maximum(blobs):
 
 
 def test_large_penalty_leaves_one_cluster(blobs):
-    with pytest.warns(ConvergenceWarning, match="found 1 clusters, fewer than n_clusters=4"):
-        model = RIMClustering(4, penalty=100.0, random_state=0).fit(blobs[0])
+    model = RIMClustering(4, penalty=100.0, random_state=0).fit(blobs[0])
+    assert len(np.unique(model.labels_)) == 1
     assert model.information_ == pytest.approx(0.0, abs=1e-5)
 
 
 def test_too_few_iterations_are_told(blobs):
     with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations"):
         RIMClustering(4, max_iter=1, random_state=0).fit(blobs[0])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_given_kernels(form, blobs):
+    X, _ = blobs
+    K = np.exp(-0.02 * ((X[:, None] - X) ** 2).sum(axis=2))
+    expected = RIMClustering(4, gamma=0.02, random_state=0).fit(X)
+    model = RIMClustering(4, affinity="precomputed", random_state=0).fit(form(K))
+    assert adjusted_rand_score(expected.labels_, model.labels_) > 0.95
+    np.testing.assert_array_equal(model.predict(form(K)), model.labels_)
+    np.testing.assert_allclose(model.predict_proba(form(K)).sum(axis=1), 1.0)
+
+
+def test_too_few_different_points_are_told():
+    X = np.repeat([[0.0, 1.0], [9.0, 0.0]], 15, axis=0)
+    with pytest.warns(ConvergenceWarning, match="only 2 of the points differ"):
+        RIMClustering(4, random_state=0).fit(X)

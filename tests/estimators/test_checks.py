@@ -83,7 +83,6 @@ PRECOMPUTED = [
     kernelfit.CDSClustering(2, affinity="precomputed"),
     kernelfit.KernelKMeans(2, affinity="precomputed"),
     kernelfit.MaxMarginClustering(2, affinity="precomputed"),
-    kernelfit.RIMClustering(2, affinity="precomputed"),
 ]
 
 

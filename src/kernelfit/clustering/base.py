@@ -85,6 +85,7 @@ class BaseClustering(ClusterMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
     _negative_allowed = False
+    _fewer_is_failure = True  # whether fewer clusters than asked for are not what the method found
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -161,7 +162,7 @@ class BaseClustering(ClusterMixin, BaseEstimator):
         if affinity.by_distance:
             complaints.append((diagnose_scales(points, rows.counts), UserWarning))
         n_found = len(np.unique(self._labels))
-        if n_found < self.n_clusters:
+        if n_found < self.n_clusters and (self._fewer_is_failure or n_found == len(rows.first)):
             why = ""
             if n_found == len(rows.first):
                 why = f": only {n_found} of the points differ"

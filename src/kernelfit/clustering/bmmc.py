@@ -47,7 +47,7 @@ class BayesianMaxMarginClustering(BaseClustering):
     Parameters
     ----------
     n_clusters : int, default=8
-        Number of clusters, at most: some may stay empty, with a warning.
+        Number of clusters, at most: some may stay empty.
     affinity : {"rbf", "self_tuning", "precomputed"} or callable, default="rbf"
         The kernel, as for `CDSKClustering`, of any sign. Negative eigenvalues are left out.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
@@ -76,6 +76,8 @@ class BayesianMaxMarginClustering(BaseClustering):
         Logarithm of the density of the most likely sample, up to a constant.
     history_ : ndarray of shape (max_iter,)
         That of every sample.
+    n_iter_ : int
+        Number of sweeps.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples)
         Kernel matrix, not kept but computed anew on every access. For ``affinity="precomputed"``
         there is no such attribute: it is the matrix given to fit.
@@ -110,6 +112,7 @@ class BayesianMaxMarginClustering(BaseClustering):
     }
     _negative_allowed = True
     _relative = False
+    _fewer_is_failure = False
 
     def __init__(
         self,
@@ -160,6 +163,7 @@ class BayesianMaxMarginClustering(BaseClustering):
         self._labels, self._mixture = result.labels, result.mixture
         self.log_density_ = result.log_density
         self.history_ = np.array(result.history)
+        self.n_iter_ = len(result.history)
         return []
 
     def _components(self, K, counts, multiply):

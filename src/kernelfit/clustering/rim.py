@@ -44,7 +44,7 @@ class RIMClustering(BaseClustering):
     * Equal rows are one point that counts several times. So they share a cluster, and a sample
       weight of 2 is the same as a repeated row. The clusters do not depend on the order of the
       rows, and the result is the same to the last bit for any number of threads.
-    * Clusters may vanish, with a warning: then fewer of them explain the points better.
+    * Clusters may stay empty: then fewer of them serve the objective better.
     * All eigenvalues of the kernel matrix are computed, so it is for a few thousand points.
       Negative ones are left out.
 
@@ -123,6 +123,7 @@ class RIMClustering(BaseClustering):
     }
     _negative_allowed = True
     _relative = False
+    _fewer_is_failure = False
 
     def __init__(
         self,

@@ -55,9 +55,7 @@ class CDSKClustering(BaseCDS):
     ----------
     n_clusters : int, default=8
         Number of clusters c.
-    affinity : {"rbf", "self_tuning", "nearest_neighbors", "self_representation", "density", \
-            "sparse_manifold", "smooth_representation", "random_forest", "ratio_forest", \
-            "precomputed"} or callable, default="rbf"
+    affinity : str or callable, default="rbf"
         How alike two points are.
 
         * "rbf" is the Gaussian kernel.
@@ -353,9 +351,7 @@ class CDSClustering(BaseCDS):
     ----------
     n_clusters : int, default=8
         Number of clusters c.
-    affinity : {"rbf", "self_tuning", "nearest_neighbors", "self_representation", "density", \
-            "sparse_manifold", "smooth_representation", "random_forest", "ratio_forest", \
-            "precomputed"} or callable, default="rbf"
+    affinity : str or callable, default="rbf"
         The similarity S, as for `CDSKClustering`, of any sign.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
         Of ``affinity="rbf"``, as for `CDSKClustering`.

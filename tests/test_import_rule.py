@@ -50,7 +50,7 @@ MAY_USE_SKLEARN = {
 }
 MAY_USE_PRIVATE_SKLEARN = Path("utils", "sklearn_private.py")
 # Imported inside functions, by one module each.
-OPTIONAL = {"matplotlib", "torch", "triton", "dask"}
+OPTIONAL = {"jinja2", "matplotlib", "torch", "triton", "dask"}
 # A leading underscore means "used in its own package", also behind a dot. What others may reach:
 PROTOCOLS = {
     "_parameter_constraints",  # scikit-learn's
@@ -81,11 +81,14 @@ HOOKS = {
         "_weigh",
     },
     "inspection": {
+        "_check_table",
         "_check_test_data",
         "_factor_matrix",
         "_group_rows",
         "_initial_kernel",
+        "_machines",
         "_row_blocks",
+        "_schema",
         "_support_gram",
         "_support_kernel",
         "_thetas",

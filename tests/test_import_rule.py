@@ -40,8 +40,12 @@ MAY_USE_SKLEARN = {
     # The shells of the clusterings; the numerics beside them are free of it.
     "clustering/affinities.py",
     "clustering/base.py",
+    "clustering/bmmc.py",
     "clustering/cds.py",
     "clustering/kernel_kmeans.py",
+    "clustering/mmc.py",
+    "clustering/published_affinities.py",
+    "clustering/rim.py",
     "clustering/spectral.py",
 }
 MAY_USE_PRIVATE_SKLEARN = Path("utils", "sklearn_private.py")

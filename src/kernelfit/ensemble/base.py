@@ -17,7 +17,7 @@ from kernelfit.ensemble.leaderboard import FoldScores, tabulate
 from kernelfit.ensemble.members import choose_recipes
 from kernelfit.ensemble.part import Machines, TrainingPart
 from kernelfit.ensemble.search import MAX_ROWS, Clock, Search
-from kernelfit.ensemble.table import read_schema
+from kernelfit.utils.table import read_schema
 from kernelfit.ensemble.training import train, training_seconds
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.progress import ProgressBar

@@ -12,7 +12,7 @@ from sklearn.ensemble import (
 )
 
 from kernelfit.ensemble.members import Recipe
-from kernelfit.ensemble.views import View, learn_view
+from kernelfit.utils.views import View, learn_view
 from kernelfit.families.metric.agop import learn_gradient_metric
 from kernelfit.families.metric.points import draw_points
 from kernelfit.families.metric.widths import learn_widths

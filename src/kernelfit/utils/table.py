@@ -3,7 +3,7 @@
 A `Schema` is read off the training table: which columns are numbers, which are categories, and the
 values of the latter. It turns any table with these columns into a float64 array, in which nan is
 missing, a category is its number, and -1 one that training had not. What depends on how values are
-distributed (imputation, scales) is not here but in `kernelfit.ensemble.views`: that is learned in
+distributed (imputation, scales) is not here but in `kernelfit.utils.views`: that is learned in
 the training part of every fold.
 """
 
@@ -69,7 +69,7 @@ def read_schema(X: Any, categorical: Sequence[Any] | None = None) -> Schema:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelfit.ensemble.table import read_schema
+    >>> from kernelfit.utils.table import read_schema
     >>> X = np.array([[1.5, "red"], [None, "blue"]], dtype=object)
     >>> schema = read_schema(X)
     >>> schema.read(X)

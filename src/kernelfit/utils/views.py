@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from kernelfit.ensemble.table import UNKNOWN
+from kernelfit.utils.table import UNKNOWN
 
 Array = NDArray[Any]
 Shape = Literal["standard", "ranks"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from kernelfit.ensemble.views import learn_view
+from kernelfit.utils.views import learn_view
 
 NUMBER, CATEGORY = np.array([False]), np.array([True])
 

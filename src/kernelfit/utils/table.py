@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.validation import validate_data
 
 Array = NDArray[Any]
 
@@ -84,6 +86,40 @@ def read_schema(X: Any, categorical: Sequence[Any] | None = None) -> Schema:
         if j in named or _holds_categories(X, j, column, names[j]):
             categories[j] = _distinct(column)
     return Schema(names, categories)
+
+
+def check_table(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> Any:
+    """Return a table that a `Schema` may read; keep or compare number and names of its columns.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose `n_features_in_` and `feature_names_in_` are set, or compared with.
+    X : array or frame of shape (n, d)
+    reset : bool
+        Whether they are set.
+    min_rows : int, default=1
+        How many rows there have to be.
+
+    Returns
+    -------
+    array or frame of shape (n, d)
+    """
+    if hasattr(X, "columns"):
+        X = validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if len(X) < min_rows:
+            raise ValueError(f"expected at least {min_rows} rows, got {len(X)}")
+        return X
+    if issparse(X):
+        raise TypeError("expected a dense table, got a sparse matrix")
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=None,
+        ensure_all_finite="allow-nan",
+        ensure_min_samples=min_rows,
+    )
 
 
 def _columns(X: Any) -> list[Array]:

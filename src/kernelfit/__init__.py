@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kernelfit.clustering.auto import KernelClustering
     from kernelfit.clustering.cds import CDSClustering, CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
     from kernelfit.ensemble.auto import AutoKernelClassifier, AutoKernelRegressor
@@ -54,6 +55,7 @@ __all__ = [
     "KNPLClassifierCV",
     "KNPLRegressor",
     "KNPLRegressorCV",
+    "KernelClustering",
     "KernelKMeans",
     "KernelMetric",
     "KernelOneClass",
@@ -99,6 +101,7 @@ _HOME = {
     "KNPLClassifierCV": "kernelfit.selection.knpl_cv",
     "KNPLRegressor": "kernelfit.estimators.knpl",
     "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
+    "KernelClustering": "kernelfit.clustering.auto",
     "KernelKMeans": "kernelfit.clustering.kernel_kmeans",
     "KernelMetric": "kernelfit.estimators.metric",
     "KernelOneClass": "kernelfit.estimators.one_class",

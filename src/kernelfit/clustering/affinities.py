@@ -141,8 +141,12 @@ class NeighbourAffinity:
             self.bounded = bounded_search(X, self.n_neighbors)
             if self.bounded is None:
                 self.search = NearestNeighbors(n_jobs=self.n_jobs).fit(X)
-            self.graph = symmetrised(self._graph(None))
+            self.graph = self._weigh(self._graph(None))
         return self.graph
+
+    def _weigh(self, links):
+        """Return the affinities from the directed graph."""
+        return symmetrised(links)
 
     def matrix(self):
         """Return the affinity matrix of the training points."""

@@ -36,8 +36,8 @@ class LowRank:
 class BlockProducts:
     """Products with affinity matrices that are the same bits for any number of threads.
 
-    A matrix is multiplied in blocks of rows. The blocks are fixed, and the threads share
-    them. For a dense one this needs a linear algebra library that is set to one thread, since its own threads
+    A matrix is multiplied in blocks of rows. The blocks are fixed, and the threads share them. For
+    a dense one this needs a linear algebra library that is set to one thread, since its own threads
     change the order of sums. It is a context manager: its threads end with it.
 
     Parameters

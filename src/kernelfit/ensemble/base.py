@@ -17,11 +17,11 @@ from kernelfit.ensemble.leaderboard import FoldScores, tabulate
 from kernelfit.ensemble.members import choose_recipes
 from kernelfit.ensemble.part import Machines, TrainingPart
 from kernelfit.ensemble.search import MAX_ROWS, Clock, Search
-from kernelfit.utils.table import check_table, read_schema
 from kernelfit.ensemble.training import train, training_seconds
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.progress import ProgressBar
 from kernelfit.utils.sklearn_private import Interval, StrOptions
+from kernelfit.utils.table import check_table, read_schema
 from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
 

@@ -175,9 +175,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         if isinstance(self.n_clusters, bool):
             raise ValueError(f"expected an integer n_clusters or 'auto', got {self.n_clusters}")
         fitted = blank_copy(self)
-        X = check_table(fitted, X, reset=True)
-        fitted._schema = read_schema(X, self.categorical_features)
-        table = fitted._schema.read(X)
+        table = fitted._read_training_table(X)
         if self.n_clusters != "auto" and self.n_clusters > len(table):
             raise ValueError(
                 f"expected n_clusters <= n_samples, got n_clusters={self.n_clusters} and "
@@ -194,6 +192,11 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             show_progress().info("%s", fitted.explanation_)
         self.__dict__ = fitted.__dict__
         return self
+
+    def _read_training_table(self, X):
+        X = check_table(self, X, reset=True)
+        self._schema = read_schema(X, self.categorical_features)
+        return self._schema.read(X)
 
     def _learn(self, table, weight, seed):
         rows = distinct_points(table, weight)
@@ -237,7 +240,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         else:
             numbers = range(self.n_clusters, self.n_clusters + 1)
         if not numbers or numbers[0] == 1 or numbers[-1] >= size:
-            return self._without_choice(graphs, n, reasons)
+            return self._without_choice(graphs[-1], n, reasons)
         draws = [np.sort(rng.choice(len(rows), size, replace=False)) for _ in range(_SUBSAMPLES)]
         with one_blas_thread():
             found = judge(
@@ -249,15 +252,15 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         reasons += _reasons(graphs, found, at, column)
         return graphs[at], numbers[column]
 
-    def _without_choice(self, graphs, n, reasons):
-        """Return the first graph where nothing can be compared."""
+    def _without_choice(self, consensus, n, reasons):
+        """Return the consensus where nothing can be compared."""
         number = 1 if self.n_clusters == "auto" else self.n_clusters
         self.candidates_ = {}
         reasons.append(
-            f"Graph: {graphs[0].name}, without a choice: {number} clusters of {n} different rows "
-            "cannot be compared on subsamples."
+            f"Graph: {consensus.name} ({consensus.words}), without a choice: {number} clusters of "
+            f"{n} different rows cannot be compared on subsamples."
         )
-        return graphs[0], number
+        return consensus, number
 
     def predict(self, X):
         """Assign rows to the clusters.

@@ -85,6 +85,7 @@ def candidate_graphs(n_points: int, n_features: int) -> tuple[Graph, ...]:
     Returns
     -------
     tuple of Graph
+        The last one is the consensus of the others, but for the subspaces.
     """
     graphs = NEIGHBOURS + MUTUAL
     if n_points > _MAX_DENSE:

@@ -77,14 +77,6 @@ def test_single_is_the_best_member_alone():
     assert combination.stack.weights.sum() == 1.0
 
 
-def test_starts_change_nothing():
-    scores, labels = classification()
-    outcome = Classification(labels, np.ones(90))
-    cold = outcome.combine(scores, np.arange(60))
-    warm = outcome.combine(scores, np.arange(60), False, [*cold.members[:2], None])
-    np.testing.assert_allclose(warm(scores), cold(scores), atol=1e-6)
-
-
 def test_choice_of_members_follows_the_rows_given():
     scores, y, weight = regression(m=5)
     scores[3, :40], scores[3, 40:] = y[:40], 9.0  # perfect on the first rows alone

@@ -5,7 +5,6 @@ same members at other rows into predictions. As it is a pure function of rows, a
 makes it from all folds but one and applies it to that one.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,9 +139,7 @@ class Regression:
     targets: Array
     weight: Array
 
-    def combine(
-        self, scores: Array, rows: Array, single: bool = False, starts: Any = None
-    ) -> MeanCombination:
+    def combine(self, scores: Array, rows: Array, single: bool = False) -> MeanCombination:
         """Return the best combination on some rows.
 
         Parameters
@@ -151,8 +148,6 @@ class Regression:
         rows : ndarray of int
         single : bool, default=False
             Whether it consists of the best member alone.
-        starts : object, default=None
-            Not used: nothing here takes steps.
 
         Returns
         -------
@@ -182,13 +177,7 @@ class Classification:
     labels: Array
     weight: Array
 
-    def combine(
-        self,
-        scores: Array,
-        rows: Array,
-        single: bool = False,
-        starts: Sequence[Calibration | None] | None = None,
-    ) -> ProbabilityCombination:
+    def combine(self, scores: Array, rows: Array, single: bool = False) -> ProbabilityCombination:
         """Return the best combination on some rows.
 
         Parameters
@@ -197,19 +186,13 @@ class Classification:
         rows : ndarray of int
         single : bool, default=False
             Whether it consists of the best member alone.
-        starts : sequence of Calibration or None, default=None
-            Those of the members on nearly the same rows, where known.
 
         Returns
         -------
         ProbabilityCombination
         """
         labels, weight = self.labels[rows], self.weight[rows]
-        starts = [None] * len(scores) if starts is None else starts
-        members = tuple(
-            fit_calibration(s, labels, weight, begin)
-            for s, begin in zip(scores[:, rows], starts, strict=True)
-        )
+        members = tuple(fit_calibration(s, labels, weight) for s in scores[:, rows])
         p = np.stack([calibrate(s) for calibrate, s in zip(members, scores[:, rows], strict=True)])
         truth = p[:, np.arange(len(rows)), labels]
         losses = -np.log(np.maximum(truth, _FLOOR)) @ weight / weight.sum()

@@ -146,6 +146,7 @@ class Search:
         self._folds, self._order, self._seed = folds, order, seed
         self._few = self._rows(RACE_ROWS)
         self._many = self._few
+        self.considered: list[Any] = []  # recipes that there was time for
 
     @property
     def tested(self) -> Array:
@@ -188,6 +189,7 @@ class Search:
             forecast = pace * recipe.cost + (race_pace if recipe.races else 0.0)
             if found and not self._clock.allows(forecast):
                 continue
+            self.considered.append(recipe)
             widths, ridges = recipe.widths, recipe.ridges
             if recipe.races or not found:
                 raced = self._try(self._few, recipe, widths, ridges)
@@ -212,6 +214,7 @@ class Search:
         for number, recipe in enumerate(recipes):
             if found and not self._clock.allows(pace * recipe.cost):
                 continue
+            self.considered.append(recipe)
             found.append(self._try(self._few, recipe, recipe.widths, recipe.ridges))
             pace = max(pace, found[-1].seconds / recipe.cost)
             self._report(number + 1, len(recipes), recipe.name, found)

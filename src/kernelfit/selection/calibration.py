@@ -54,7 +54,6 @@ def fit_calibration(
     scores: FloatArray,
     labels: NDArray[Any],
     weight: FloatArray,
-    start: Calibration | None = None,
 ) -> Calibration:
     """Fit the scale and the offsets.
 
@@ -65,8 +64,6 @@ def fit_calibration(
     labels : ndarray of int of shape (n,)
         Class indices.
     weight : ndarray of shape (n,)
-    start : Calibration, default=None
-        Where to start; from there a few steps do on nearly the same rows.
 
     Returns
     -------
@@ -89,12 +86,6 @@ def fit_calibration(
     targets = np.eye(k)[labels] * weight[:, None] + unknown[:, None] / k
     x = np.append(1.0, np.zeros(k - 1))
     value, gradient, hessian = _loss(scores, targets, x)
-    if start is not None:
-        other = np.append(start.scale * unit, start.offset[1:] - start.offset[0])
-        found = _loss(scores, targets, other)
-        if found[0] < value:
-            x = other
-            value, gradient, hessian = found
     mass = float(targets.sum())
     for _ in range(_MAX_STEPS):
         free = np.ones(k, dtype=bool)

@@ -32,6 +32,8 @@ class Ensemble:
     ----------
     sample : Data
         The rows that were searched.
+    rows : ndarray of int
+        Which these are.
     folds : list of (train, test)
         Of these rows.
     tested : ndarray of int
@@ -53,6 +55,7 @@ class Ensemble:
     """
 
     sample: Data
+    rows: Array
     folds: list[Fold]
     tested: Array
     recipes: list[Any]
@@ -119,7 +122,8 @@ def assemble(
     n, clock = len(data.weight), clock or Clock()
     if np.isfinite(clock.limit):  # to combine and to train three members
         clock.reserved = min(0.2 * clock.limit + 3.0 * training_seconds(n), 0.5 * clock.limit)
-    sample, folds, order = _search_rows(data, folds, seed)
+    rows, folds, order = _search_rows(data, folds, seed)
+    sample = data.take(rows)
     search = Search(sample, folds, order, seed=seed, n_jobs=n_jobs, clock=clock, report=report)
     found = search.run(recipes)
     members = [member for one in found for member in one.members]
@@ -143,8 +147,8 @@ def assemble(
     keep = keep[trained.chosen]
     combination = outcome.combine(scores[keep], search.tested, single)
     return Ensemble(
-        sample, search.folds, search.tested, search.considered, found, scores, alone, keep,
-        combination, trained,
+        sample, rows, search.folds, search.tested, search.considered, found, scores, alone,
+        keep, combination, trained,
     )  # fmt: skip
 
 
@@ -185,7 +189,7 @@ def balanced_folds(data: Data, n_folds: int, seed: int) -> list[Fold]:
 
 def _search_rows(
     data: Data, folds: Sequence[Fold], seed: int
-) -> tuple[Data, Sequence[Fold], Array]:
+) -> tuple[Array, Sequence[Fold], Array]:
     """Return the rows to search on, their folds, and an order with balanced beginnings."""
     n = len(data.weight)
     values = data.targets[:, 0] if data.labels is None else data.labels
@@ -193,12 +197,10 @@ def _search_rows(
     part = balanced_parts(values, -(-n // _PART_ROWS), data.labels is not None, rng)
     order = np.argsort(part, kind="stable")
     if n <= MAX_ROWS:
-        return data, folds, order
+        return np.arange(n), folds, order
     rows = np.sort(order[:MAX_ROWS])
     place = np.full(n, -1)
     place[rows] = np.arange(len(rows))
-    kept = [
-        (place[train][place[train] >= 0], place[test][place[test] >= 0]) for train, test in folds
-    ]
+    kept: list[Any] = [tuple(place[part][place[part] >= 0] for part in fold) for fold in folds]
     kept = [fold for fold in kept if all(len(part) for part in fold)]
-    return data.take(rows), kept, place[order[:MAX_ROWS]]
+    return rows, kept, place[order[:MAX_ROWS]]

@@ -72,7 +72,12 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
         The mean score of the folds, nested: for each, members are searched, mixed and trained anew
         without it. Computed on first use, which takes about twice as long as the fit.
     certificate_ : dict
-        "stack", the duality gap of the weights, and "machines", the relative gaps of the members.
+        "stack", the duality gap of the weights; "pull", the rho of
+        their problem; "machines", the relative gaps of the members.
+    fold_predictions_ : ndarray of shape (n_members, search_rows_, n_classes)
+        Probabilities of the members out of fold, for the rows that they were compared on.
+    search_indices_ : ndarray of int of shape (search_rows_,)
+        These rows.
     feature_importances_ : ndarray of shape (n_features,)
         By how much the loss rises when a column is shuffled among the rows that a fold tests, as
         shares; computed on first use.
@@ -108,6 +113,9 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
 
     def _decide(self, p):
         return self.classes_[p.argmax(axis=1)]
+
+    def _shown(self, k, scores):
+        return self._combination.alone(k, scores)
 
     def predict(self, X):
         """Return the most probable classes.
@@ -232,7 +240,12 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
         The mean score of the folds, nested: for each, members are searched, mixed and trained anew
         without it. Computed on first use, which takes about twice as long as the fit.
     certificate_ : dict
-        "stack", the duality gap of the weights, and "machines", the relative gaps of the members.
+        "stack", the duality gap of the weights, with targets in units of half their range; "pull",
+        the rho of their problem; "machines", the relative gaps of the members.
+    fold_predictions_ : ndarray of shape (n_members, search_rows_)
+        Predictions of the members out of fold, for the rows that they were compared on.
+    search_indices_ : ndarray of int of shape (search_rows_,)
+        These rows.
     feature_importances_ : ndarray of shape (n_features,)
         By how much the loss rises when a column is shuffled among the rows that a fold tests, as
         shares; computed on first use.
@@ -262,6 +275,9 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
 
     def _decide(self, values):
         return self._centre + self._unit * values
+
+    def _shown(self, k, scores):
+        return self._decide(scores[:, 0])
 
     def predict(self, X):
         """Return predictions.

@@ -109,7 +109,7 @@ class AutoKernel(BaseEstimator):
         data = Data(table[rows], fitted._schema.is_category, targets, labels, weight[rows])
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         folds = self._folds(X, y, rows, data, seed)
-        fitted._learn(data, folds, seed, clock, sample_weight is not None)
+        fitted._learn(data, rows, folds, seed, clock, sample_weight is not None)
         self.__dict__ = fitted.__dict__
         return self
 
@@ -166,7 +166,7 @@ class AutoKernel(BaseEstimator):
             raise ValueError("expected cv to give at least one fold with test rows, got none")
         return folds
 
-    def _learn(self, data, folds, seed, clock, weighted):
+    def _learn(self, data, rows, folds, seed, clock, weighted):
         """Search, combine, train and set the fitted attributes."""
         recipes = choose_recipes(self.members, data.table.shape[1], is_classifier(self))
         with ProgressBar(bool(self.verbose), clock.limit) as bar:
@@ -175,6 +175,7 @@ class AutoKernel(BaseEstimator):
                 n_jobs=self.n_jobs, clock=clock, report=bar.show,
             )  # fmt: skip
         self._data, self._cv_folds, self._seed = found.sample, found.folds, seed
+        self._tested, self.search_indices_ = found.tested, rows[found.rows[found.tested]]
         self._weighted, self._recipes, self._members = weighted, found.recipes, found.members
         self._combination, self._machines = found.combination, found.trained.machines
         self._scores, self._fold_machines = found.scores[found.keep], None
@@ -183,11 +184,19 @@ class AutoKernel(BaseEstimator):
         self.weights_ = self._combination.stack.weights
         self.certificate_ = {
             "stack": self._combination.stack.gap,
+            "pull": self._combination.stack.pull,
             "machines": np.array([machine.gap for machine in self._machines.machines]),
         }
         self.search_rows_ = len(found.tested)
         self.training_ = found.trained.how
         self.fit_time_ = clock.spent
+
+    @property
+    def fold_predictions_(self):
+        """What the members say of the rows that were searched, out of fold."""
+        check_is_fitted(self)
+        scores = self._scores[:, self._tested]
+        return np.stack([self._shown(k, one) for k, one in enumerate(scores)])
 
     def _fold_scores(self):
         return FoldScores(self, self._data, self._cv_folds, self._weighted)

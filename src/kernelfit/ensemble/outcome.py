@@ -207,7 +207,7 @@ def _single(losses: Array) -> Stack:
     weights = np.zeros(len(losses))
     best = int(np.argmin(losses.round(12)))
     weights[best] = 1.0
-    return Stack(weights, float(losses[best]), 0.0, 0)
+    return Stack(weights, float(losses[best]), 0.0, 0, 0.0)
 
 
 def _logits(p: Array) -> Array:

@@ -5,6 +5,7 @@ from kernelfit.inspection.adaptive import (
     diagnose_factor,
     diagnose_partition,
 )
-from kernelfit.inspection.audit import Audit, audit
+from kernelfit.inspection.audit import audit
+from kernelfit.inspection.result import Audit
 
 __all__ = ["Audit", "FactorDiagnostics", "audit", "diagnose_factor", "diagnose_partition"]

@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from kernelfit.ensemble.views import Shape
 
 Metric = Literal["none", "widths", "gradients", "splits"]
-KernelName = Literal["gaussian", "exponential", "laplacian", "additive", "forest"]
+KernelName = Literal["gaussian", "exponential", "laplacian", "additive", "spline", "forest"]
 
 Loss = Literal["squared", "hinge"]
 

@@ -29,6 +29,8 @@ MAX_ROWS = 2500  # that members are compared on
 _GRID_SHARE = 0.25  # of the members of a race that go on, in time
 _HOPELESS = 2.0  # a loss in the race that is so many times the least
 _KEPT = 2  # members of a recipe that go into the stack
+_WIDTH_STEP, _RIDGE_STEP = 4.0, 10.0  # to what lies beyond the edge of a grid
+_EXTENSIONS = 2  # of a grid whose best member lies at its edge
 _DIGITS = 7  # of a loss that count when members are ranked: the others are rounding
 _REFIT_SHARE = 0.25  # of the time of a search that training on all rows takes at most
 
@@ -203,7 +205,7 @@ class Search:
                     found.append(raced)
                     continue
                 widths, ridges = _around(recipe, raced.members)
-            found.append(self._try(self._many, recipe, widths, ridges))
+            found.append(self._settle(self._many, recipe, widths, ridges))
             pace = max(pace, found[-1].seconds / recipe.cost)
             self._report(number + 1, len(recipes), recipe.name, found)
         return found
@@ -215,10 +217,36 @@ class Search:
             if found and not self._clock.allows(pace * recipe.cost):
                 continue
             self.considered.append(recipe)
-            found.append(self._try(self._few, recipe, recipe.widths, recipe.ridges))
+            found.append(self._settle(self._few, recipe, recipe.widths, recipe.ridges))
             pace = max(pace, found[-1].seconds / recipe.cost)
             self._report(number + 1, len(recipes), recipe.name, found)
         return found
+
+    def _settle(
+        self, rows: "_Rows", recipe: Any, widths: Sequence[float], ridges: Sequence[float]
+    ) -> Found:
+        """Try members, and beyond the edge of their grid while the best one lies there."""
+        found = self._try(rows, recipe, widths, ridges)
+        for _ in range(_EXTENSIONS):
+            best = found.members[0]
+            more_widths = _beyond(best.width, widths, recipe.widths, _WIDTH_STEP)
+            more_ridges = _beyond(best.ridge, ridges, recipe.ridges, _RIDGE_STEP)
+            if more_widths:
+                found = self._join(rows, found, self._try(rows, recipe, more_widths, ridges))
+                widths = [*widths, *more_widths]
+            if more_ridges:
+                found = self._join(rows, found, self._try(rows, recipe, widths, more_ridges))
+                ridges = [*ridges, *more_ridges]
+            if not more_widths and not more_ridges:
+                break
+        return found
+
+    def _join(self, rows: "_Rows", first: Found, second: Found) -> Found:
+        """Return what two searches of one recipe found."""
+        scores = np.concatenate([first.scores, second.scores])
+        chosen, losses = choose(scores, self._data, rows.tested)
+        tried, seconds = first.tried + second.tried, first.seconds + second.seconds
+        return Found(tried, scores, chosen, losses, seconds)
 
     def _try(
         self, rows: "_Rows", recipe: Any, widths: Sequence[float], ridges: Sequence[float]
@@ -279,6 +307,14 @@ def _around(recipe: Any, raced: Sequence[Member]) -> tuple[list[float], list[flo
     wide.add(min(widths.index(raced[0].width) + 1, len(widths) - 1))
     small.add(max(ridges.index(raced[0].ridge) - 1, 0))
     return [widths[k] for k in sorted(wide)], [ridges[k] for k in sorted(small)]
+
+
+def _beyond(
+    best: float, tried: Sequence[float], known: Sequence[float], step: float
+) -> list[float]:
+    """Return what lies beyond the edge of the values tried, where the best one is at it."""
+    beyond = ((min(tried), best / step), (max(tried), best * step)) if len(known) > 1 else ()
+    return [value for edge, value in beyond if edge == best]
 
 
 def _rounded(losses: Array) -> Array:

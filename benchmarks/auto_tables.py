@@ -319,7 +319,7 @@ def page():
         markdown(["set", "score", *present], details),
         markdown(["", *present], [["seconds of a fit, mean", *seconds]]),
         "Slow contenders, on some sets and splits so far: a random search of 30 points for "
-        "CatBoost, RealMLP and xRFM at the defaults of pytabkit. Sets on which AutoKernel is ahead, "
+        "CatBoost, RealMLP and xRFM at the defaults of pytabkit. Sets on which AutoKernel leads, "
         "and means.",
         markdown(["contender", "score", "sets", "ahead", OURS, "contender's"], _slow(tables)),
         "Share of the targets inside the intervals and sets of AutoKernel, %:",

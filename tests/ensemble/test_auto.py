@@ -49,7 +49,7 @@ def test_default_members_beat_each_other_in_a_stack():
     X, y = make_friedman1(300, n_features=5, noise=0.5, random_state=1)
     model = AutoKernelRegressor(random_state=0).fit(X[:100], y[:100])
     kinds = {name.partition(" (")[0] for name in model.leaderboard_["member"]}
-    assert kinds == {"gaussian", "forest", "laplacian", "exponential", "additive"}
+    assert kinds == {"gaussian", "forest", "laplacian", "exponential", "spline", "additive"}
     assert model.score(X[100:], y[100:]) > 0.85
     assert model.cv_score_ == pytest.approx(model.score(X[100:], y[100:]), abs=0.1)
     board = model.leaderboard_

@@ -8,10 +8,11 @@ from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.outcome import (
     Classification,
     Regression,
-    scaled_losses,
+    log_losses,
     squared_losses,
 )
 from kernelfit.ensemble.search import choose
+from kernelfit.selection.calibration import fit_calibration
 
 
 def regression(n=80, m=4, seed=0):
@@ -89,13 +90,13 @@ def test_choice_of_members_follows_the_rows_given():
     assert choose(scores, data, np.arange(40, 80))[0][0] != 3
 
 
-def test_scaled_losses_are_those_of_the_best_scale():
-    scores, y, weight = regression()
-    found = scaled_losses(scores, y, weight)
-    scales = np.linspace(0.0, 2.0, 2001)
-    best = [min(squared_losses(scale * s, y, weight) for scale in scales) for s in scores]
-    np.testing.assert_allclose(found, best, atol=1e-6)
-    np.testing.assert_allclose(scaled_losses(1e6 * scores, y, weight), found)
-    np.testing.assert_allclose(
-        scaled_losses(-scores, y, weight), weight @ y[:, 0] ** 2 / weight.sum()
-    )
+def test_log_losses_are_those_of_calibrated_scores():
+    scores, labels = classification()
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 90)
+    scores = np.concatenate([scores, np.full((1, *scores.shape[1:]), np.nan)])
+    found = log_losses(scores, labels, weight)
+    for one, loss in zip(scores[:-1], found[:-1], strict=True):
+        p = fit_calibration(one, labels, weight)(one)
+        assert loss == pytest.approx(log_loss(labels, p, sample_weight=weight), rel=1e-9)
+    np.testing.assert_allclose(log_losses(1e6 * scores, labels, weight), found)
+    assert found[-1] == np.inf

@@ -14,9 +14,9 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
 
     Members are kernel ridge and support vector machines, one class against the rest: on
     standardised and rank-Gaussian inputs, with learned widths of the features, with Gaussian,
-    exponential, Laplacian, additive and forest kernels, many widths and ridges. All that is learned
-    is learned inside the folds. Scores become probabilities by one scale and an offset a class;
-    these are mixed with the weights
+    exponential, Laplacian, spline, additive and forest kernels, many widths and ridges. All that is
+    learned is learned inside the folds. Scores become probabilities by one scale and an offset a
+    class; these are mixed with the weights
 
     .. math::
 
@@ -114,8 +114,8 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     def _decide(self, p):
         return self.classes_[p.argmax(axis=1)]
 
-    def _shown(self, k, scores):
-        return self._combination.alone(k, scores)
+    def _shown(self, p):
+        return p
 
     def predict(self, X):
         """Return the most probable classes.
@@ -184,16 +184,17 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     r"""An ensemble of kernel machines that needs no choices.
 
     Members are kernel ridge regressions: on standardised and rank-Gaussian inputs, with learned
-    metrics, with Gaussian, exponential, Laplacian, additive and forest kernels, many widths and
-    ridges. All that is learned is learned inside the folds. Predictions are mixed with the weights
+    metrics, with Gaussian, exponential, Laplacian, spline, additive and forest kernels, many widths
+    and ridges. All that is learned is learned inside the folds. Predictions are mixed with the
+    weights
 
     .. math::
 
         \min_w\; \frac1{2n} \sum_i \Big(y_i - \sum_m w_m f_m(x_i)\Big)^2
         + \frac{\rho}{2} \|w - \tfrac1M \mathbf 1\|^2, \qquad w \ge 0,\; \mathbf 1'w = 1
 
-    on out-of-fold predictions, a convex problem solved to a certified gap, and kept within the
-    range of the targets.
+    on out-of-fold predictions, each kept within the range of the targets: a convex problem solved
+    to a certified gap.
 
     Parameters
     ----------
@@ -276,8 +277,8 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     def _decide(self, values):
         return self._centre + self._unit * values
 
-    def _shown(self, k, scores):
-        return self._decide(scores[:, 0])
+    def _shown(self, values):
+        return self._decide(values)
 
     def predict(self, X):
         """Return predictions.

@@ -196,7 +196,8 @@ class AutoKernel(BaseEstimator):
         """What the members say of the rows that were searched, out of fold."""
         check_is_fitted(self)
         scores = self._scores[:, self._tested]
-        return np.stack([self._shown(k, one) for k, one in enumerate(scores)])
+        alone = self._combination.alone
+        return np.stack([self._shown(alone(k, one)) for k, one in enumerate(scores)])
 
     def _fold_scores(self):
         return FoldScores(self, self._data, self._cv_folds, self._weighted)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.members import Member
-from kernelfit.ensemble.outcome import scaled_losses, squared_losses
+from kernelfit.ensemble.outcome import log_losses, squared_losses
 from kernelfit.ensemble.part import TrainingPart
 from kernelfit.utils.threads import threads_for
 
@@ -29,8 +29,8 @@ MAX_ROWS = 2500  # that members are compared on
 _GRID_SHARE = 0.25  # of the members of a race that go on, in time
 _HOPELESS = 2.0  # a loss in the race that is so many times the least
 _KEPT = 2  # members of a recipe that go into the stack
-_WIDTH_STEP, _RIDGE_STEP = 4.0, 10.0  # to what lies beyond the edge of a grid
-_EXTENSIONS = 2  # of a grid whose best member lies at its edge
+_STEP = 8.0  # to what lies beyond the edge of a grid
+_EXTENSIONS = 3  # of a grid whose best member lies at its edge
 _DIGITS = 7  # of a loss that count when members are ranked: the others are rounding
 _REFIT_SHARE = 0.25  # of the time of a search that training on all rows takes at most
 
@@ -78,7 +78,7 @@ class Found:
     chosen : ndarray of int
         The best of those tried, the very best first.
     losses : ndarray of shape (n_chosen,)
-        Their mean squared errors.
+        Their mean squared errors, or log losses.
     seconds : float
     """
 
@@ -95,7 +95,7 @@ class Found:
 
 
 def choose(scores: Array, data: Data, rows: Array) -> tuple[Array, Array]:
-    """Return the best members of a recipe on some rows, and their squared losses.
+    """Return the best members of a recipe on some rows, and their losses, squared or log.
 
     Parameters
     ----------
@@ -108,8 +108,10 @@ def choose(scores: Array, data: Data, rows: Array) -> tuple[Array, Array]:
     chosen : ndarray of int
     losses : ndarray
     """
-    measure = squared_losses if data.labels is None else scaled_losses
-    losses = measure(scores[:, rows], data.targets[rows], data.weight[rows])
+    if data.labels is None:
+        losses = squared_losses(scores[:, rows], data.targets[rows], data.weight[rows])
+    else:
+        losses = log_losses(scores[:, rows], data.labels[rows], data.weight[rows])
     order = np.argsort(_rounded(losses), kind="stable")[:_KEPT]
     order = order[np.isfinite(losses[order])]
     return order, losses[order]
@@ -227,17 +229,16 @@ class Search:
     ) -> Found:
         """Try members, and beyond the edge of their grid while the best one lies there."""
         found = self._try(rows, recipe, widths, ridges)
-        for _ in range(_EXTENSIONS):
+        for _ in range(_EXTENSIONS if recipe.extends else 0):
             best = found.members[0]
-            more_widths = _beyond(best.width, widths, recipe.widths, _WIDTH_STEP)
-            more_ridges = _beyond(best.ridge, ridges, recipe.ridges, _RIDGE_STEP)
-            if more_widths:
-                found = self._join(rows, found, self._try(rows, recipe, more_widths, ridges))
-                widths = [*widths, *more_widths]
-            if more_ridges:
-                found = self._join(rows, found, self._try(rows, recipe, widths, more_ridges))
-                ridges = [*ridges, *more_ridges]
-            if not more_widths and not more_ridges:
+            wider = _beyond(best.width, [member.width for member in found.tried])
+            same = [member.ridge for member in found.tried if member.width == best.width]
+            lower = _beyond(best.ridge, same)
+            if wider:
+                found = self._join(rows, found, self._try(rows, recipe, wider, ridges))
+            elif lower:
+                found = self._join(rows, found, self._try(rows, recipe, [best.width], lower))
+            else:
                 break
         return found
 
@@ -309,11 +310,9 @@ def _around(recipe: Any, raced: Sequence[Member]) -> tuple[list[float], list[flo
     return [widths[k] for k in sorted(wide)], [ridges[k] for k in sorted(small)]
 
 
-def _beyond(
-    best: float, tried: Sequence[float], known: Sequence[float], step: float
-) -> list[float]:
+def _beyond(best: float, tried: Sequence[float]) -> list[float]:
     """Return what lies beyond the edge of the values tried, where the best one is at it."""
-    beyond = ((min(tried), best / step), (max(tried), best * step)) if len(known) > 1 else ()
+    beyond = ((min(tried), best / _STEP), (max(tried), best * _STEP))
     return [value for edge, value in beyond if edge == best]
 
 

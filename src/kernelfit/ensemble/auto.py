@@ -96,8 +96,9 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     >>> model = AutoKernelClassifier(random_state=0).fit(X, y)
     >>> model.predict(X[:2])
     array([0, 0])
-    >>> bool(model.cv_score_ > 0.9)
-    True
+    >>> model.predict_proba(X[:2]).round(1)
+    array([[1., 0., 0.],
+           [1., 0., 0.]])
     """
 
     def _encode(self, y):
@@ -263,7 +264,8 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     >>> from kernelfit import AutoKernelRegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, (100, 2))
     >>> model = AutoKernelRegressor(random_state=0).fit(X, np.sin(X[:, 0]))
-    >>> bool(model.cv_score_ > 0.95)
+    >>> low, high = model.predict_interval([[0.5, 0.0]], alpha=0.1)[0]
+    >>> bool(low < np.sin(0.5) < high)
     True
     """
 

@@ -40,17 +40,17 @@ MAY_USE_SKLEARN = {
     # The shells of the clusterings; the numerics beside them are free of it.
     "clustering/affinities.py",
     "clustering/base.py",
+    "clustering/bmmc.py",
     "clustering/cds.py",
     "clustering/kernel_kmeans.py",
+    "clustering/mmc.py",
+    "clustering/published_affinities.py",
+    "clustering/rim.py",
     "clustering/spectral.py",
 }
 MAY_USE_PRIVATE_SKLEARN = Path("utils", "sklearn_private.py")
-OPTIONAL = {
-    "jinja2",
-    "matplotlib",
-    "torch",
-    "dask",
-}  # imported inside functions, by one module each
+# Imported inside functions, by one module each.
+OPTIONAL = {"jinja2", "matplotlib", "torch", "triton", "dask"}
 # A leading underscore means "used in its own package", also behind a dot. What others may reach:
 PROTOCOLS = {
     "_parameter_constraints",  # scikit-learn's

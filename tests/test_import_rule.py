@@ -39,6 +39,7 @@ MAY_USE_SKLEARN = {
     "utils",
     # The shells of the clusterings; the numerics beside them are free of it.
     "clustering/affinities.py",
+    "clustering/auto.py",
     "clustering/base.py",
     "clustering/bmmc.py",
     "clustering/cds.py",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kernelfit.utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from kernelfit.clustering.auto import KernelClustering
     from kernelfit.clustering.bmmc import BayesianMaxMarginClustering
     from kernelfit.clustering.cds import CDSClustering, CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
@@ -60,6 +61,7 @@ __all__ = [
     "KNPLClassifierCV",
     "KNPLRegressor",
     "KNPLRegressorCV",
+    "KernelClustering",
     "KernelKMeans",
     "KernelMetric",
     "KernelOneClass",
@@ -111,6 +113,7 @@ _HOME = {
     "KNPLClassifierCV": "kernelfit.selection.knpl_cv",
     "KNPLRegressor": "kernelfit.estimators.knpl",
     "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
+    "KernelClustering": "kernelfit.clustering.auto",
     "KernelKMeans": "kernelfit.clustering.kernel_kmeans",
     "KernelMetric": "kernelfit.estimators.metric",
     "KernelOneClass": "kernelfit.estimators.one_class",

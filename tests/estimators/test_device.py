@@ -12,7 +12,14 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelfit import KernelRidgeClassifier, KernelRidgeRegressor, KernelSVC, KernelSVR
+from kernelfit import (
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
+    KernelSVC,
+    KernelSVCCV,
+    KernelSVR,
+    KernelSVRCV,
+)
 from kernelfit.inspection import audit
 from kernelfit.kernels.standard import RBF
 from tests.reference.devices import devices
@@ -159,6 +166,34 @@ def test_ridge_of_an_indefinite_matrix(device):
         with pytest.warns(UserWarning, match="indefinite"):
             model.fit(A + A.T, y)
     assert_allclose(models[0].dual_coef_, models[1].dual_coef_, atol=1e-8)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_search_is_that_of_the_cpu(kernel, device):
+    X, y = load_iris(return_X_y=True)
+    X = X if kernel == "rbf" else RBF(0.3)(X)
+    gammas = [0.1, 1.0] if kernel == "rbf" else None
+    options = {"Cs": [0.5, 5.0], "gammas": gammas, "kernel": kernel, "cv": 3, "search_tol": 1e-7}
+    there = KernelSVCCV(device=device, n_jobs=2, **options).fit(X, y)
+    here = KernelSVCCV(**options).fit(X, y)
+    assert there.best_params_ == here.best_params_
+    assert there.best_estimator_.device == device
+    assert_allclose(there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"])
+    assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_search_in_regression_is_that_of_the_cpu(device):
+    X, y = regression(90)
+    options = {"Cs": [1.0, 10.0], "gammas": [0.2, 1.0], "epsilons": [0.1, 0.3], "cv": 3}
+    there = KernelSVRCV(device=device, search_tol=1e-7, **options).fit(X, y)
+    here = KernelSVRCV(search_tol=1e-7, **options).fit(X, y)
+    assert there.best_params_ == here.best_params_
+    assert_allclose(
+        there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"], atol=1e-5
+    )
+    assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
 
 
 def test_memory_that_is_not_there():

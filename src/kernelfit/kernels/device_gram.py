@@ -119,9 +119,18 @@ class DeviceGram:
     def block(self, idx: NDArray[np.intp]) -> NDArray[Any]:
         """Return K on some rows, exact, as a float64 array."""
         index = self.torch.as_tensor(idx, device=self.device)
-        block: NDArray[Any] = self.source.values(index, index, self.torch.float64).cpu().numpy()
-        block[np.diag_indices_from(block)] = self.source.diagonal[idx]
+        block: NDArray[Any] = self.exact_block(index).cpu().numpy()
         return block
+
+    def exact_block(self, index: Tensor) -> Tensor:
+        """Return K on some rows in float64."""
+        K = self.source.values(index, index, self.torch.float64)
+        K.diagonal().copy_(self.diagonal()[index])
+        return K
+
+    def has_room(self, rows: int) -> bool:
+        """Return whether an exact block of so many rows fits, with some of its kind."""
+        return 5 * 8.0 * rows**2 <= self.budget
 
     def plan_blocks(self, size: int, most: int) -> int:
         """Return how many blocks of so many variables a round may have, or say what is missing."""

@@ -99,6 +99,30 @@ def test_many_blocks_at_a_time(name, gamma, stored, device, monkeypatch):
 
 
 @pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("name", ["hinge, large C", "hinge, no intercept", "tube", "squared tube"])
+def test_newton_steps_on_the_device(name, device, monkeypatch):
+    """From a shrunk solution, with nothing at its bounds, they go up and stay feasible."""
+    monkeypatch.setattr(engine, "_FEW_FREE", 0)
+    task, K = TASKS[name].centred()[0], RBF(0.4)(X)
+    gram = on_device(RBF(0.4), X, device, 1e8)
+    sorted_task = task.take(gram.order)
+    rough = 0.8 * solve_dual(K, task, tol=1e-3, assume_psd=True).x[gram.order]
+    state = engine._State(gram, sorted_task, rough)
+    objectives = [state.certificate().objective]
+    for _ in range(5):
+        state._newton()
+        objectives.append(state.certificate().objective)
+    assert np.all(np.diff(objectives) >= -1e-12 * abs(objectives[-1]))
+    assert objectives[1] > objectives[0]
+    beta = state.beta.cpu().numpy()
+    assert np.all((beta >= sorted_task.lower) & (beta <= sorted_task.upper))
+    if task.total is not None:
+        assert_allclose(beta.sum(), 0.0, atol=1e-9 * np.abs(beta).sum())
+    result = solve_on_device(gram, task, tol=1e-8, assume_psd=True)
+    confirm(result, K, task, 1e-8)
+
+
+@pytest.mark.parametrize("device", devices())
 def test_starts_from_a_solution(device):
     task, gram = TASKS["hinge"], on_device(RBF(0.4), X, device, 1e8)
     first = solve_on_device(gram, task, tol=1e-6, assume_psd=True)

@@ -22,6 +22,7 @@ import numpy as np
 
 from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.solvers.dual.device_blocks import solve_blocks
+from kernelfit.solvers.dual.device_newton import newton_move
 from kernelfit.solvers.dual.newton_steps import BLOCKED, newton_step
 from kernelfit.solvers.dual.pair_steps import single_steps
 from kernelfit.solvers.dual.rounds import (
@@ -43,7 +44,10 @@ _STEPS = 4  # largest number of steps of a block, in multiples of its variables
 _WORST_BLOCKS = 2  # of a round
 # Part of the expected decrease below which fewer blocks are solved at a time, and above which more.
 _FEWER, _MORE = 0.3, 0.7
-_MAX_NEWTON_VARIABLES = 2048
+# Up to this many free variables Newton steps are those of the CPU; up to the second number, those
+# of the device.
+_FEW_FREE = 512
+_MANY_FREE = {"cuda": 24576, "cpu": 2048}
 _NEWTON_RIDGES = ((1e-13, False), (1e-6, True))  # as in the rounds on the CPU, for float32
 _SLOW = 0.5  # a gap that shrinks by less asks for Newton steps
 _REFRESH = 32  # rounds after which rounding errors are taken out in any case
@@ -375,15 +379,26 @@ class _State:
     def _newton(self) -> None:
         """Take Newton steps on the free variables, where these are few enough."""
         free = self._free().nonzero()[:, 0]
-        if not 0 < len(free) <= _MAX_NEWTON_VARIABLES:
+        if 0 < len(free) <= _FEW_FREE:
+            moved = self._few_newton(free)
+        elif len(free) <= _MANY_FREE[self.gram.device.type] and self.gram.has_room(len(free)):
+            moved = self._many_newton(free)
+        else:
             return
+        change = self.torch.zeros_like(self.beta)
+        change[free] = moved - self.beta[free]
+        self.beta[free] = moved
+        self.f += self.gram.decision(change)
+        self.exact = False
+
+    def _few_newton(self, free: Tensor) -> Tensor:
+        """Return the free variables after a step on the processor."""
         K = self.gram.block(free.cpu().numpy())
         K[np.diag_indices_from(K)] += self.ridge[free].cpu().numpy()
         g, beta, lower, upper = (
             array[free].cpu().numpy()
             for array in (self.gradient(), self.beta, self.lower, self.upper)
         )
-        start = beta.copy()
         problem = (K, g, beta, lower, upper, self.task.epsilon, self.task.has_intercept)
         for ridge, by_trace in _NEWTON_RIDGES:
             try:
@@ -392,11 +407,20 @@ class _State:
                 break
             except np.linalg.LinAlgError:
                 continue
-        change = self.torch.zeros_like(self.beta)
-        change[free] = self.torch.as_tensor(beta - start, device=self.gram.device)
-        self.beta[free] = self.torch.as_tensor(beta, device=self.gram.device)
-        self.f += self.gram.decision(change)
-        self.exact = False
+        return self.torch.as_tensor(beta, device=self.gram.device)
+
+    def _many_newton(self, free: Tensor) -> Tensor:
+        """Return the free variables after a step on the device."""
+        torch, epsilon = self.torch, self.task.epsilon
+        x, low, high = self.beta[free], self.lower[free], self.upper[free]
+        if epsilon > 0.0:
+            low = torch.where(x > 0.0, 0.0, low)
+            high = torch.where(x < 0.0, 0.0, high)
+        slope = self.gradient()[free] + epsilon * x.sign()
+        K = self.gram.exact_block(free)
+        K.diagonal().add_(self.ridge[free])
+        move = newton_move(torch, K, slope, low - x, high - x, self.task.has_intercept)
+        return x if move is None else torch.minimum(torch.maximum(x + move, low), high)
 
 
 def _combine(G: FloatArray, c: FloatArray) -> FloatArray:

@@ -19,12 +19,21 @@ from kernelfit import (
     KernelSVCCV,
     KernelSVR,
     KernelSVRCV,
+    TKLClassifier,
+    TKLRegressor,
 )
 from kernelfit.inspection import audit
 from kernelfit.kernels.standard import RBF
 from tests.reference.devices import devices
 
-MACHINES = [KernelSVC, KernelSVR, KernelRidgeClassifier, KernelRidgeRegressor]
+MACHINES = [
+    KernelSVC,
+    KernelSVR,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
+    TKLClassifier,
+    TKLRegressor,
+]
 
 
 def regression(n=150, seed=0):
@@ -196,6 +205,41 @@ def test_search_in_regression_is_that_of_the_cpu(device):
     assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
 
 
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("options", [{}, {"degree": 2, "solver": "frank_wolfe", "tol": 1e-2}])
+def test_tessellated_regressor_is_that_of_the_cpu(options, device):
+    X, y = regression()
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    options = {"C": 5.0, "tol": 1e-5, **options}
+    there = TKLRegressor(device=device, **options).fit(X, y, weight)
+    here = TKLRegressor(**options).fit(X, y, weight)
+    assert there.converged_
+    assert abs(there.objective_ - here.objective_) <= there.dual_gap_ + here.dual_gap_
+    assert_allclose(there.predict(X), here.predict(X), atol=0.05 if "solver" in options else 1e-2)
+    assert confirmed(there, X, y, weight)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("sharing", ["joint", "separate"])
+def test_tessellated_classifier_is_that_of_the_cpu(sharing, device):
+    X, y = load_iris(return_X_y=True)
+    options = {"C": 2.0, "tol": 1e-5, "kernel_sharing": sharing}
+    there = TKLClassifier(device=device, n_jobs=2, **options).fit(X, y)
+    here = TKLClassifier(**options).fit(X, y)
+    assert np.all(there.converged_)
+    slack = there.dual_gap_ + here.dual_gap_
+    assert np.all(np.abs(there.objective_ - here.objective_) <= slack)
+    assert_array_equal(there.predict(X), here.predict(X))
+    assert confirmed(there, X, y)
+
+
+def test_tessellations_that_no_device_has():
+    pytest.importorskip("torch")
+    X, y = regression(30)
+    with pytest.raises(ValueError, match="expected basis='x' for device='cpu', got 'xz'"):
+        TKLRegressor(device="cpu", basis="xz").fit(X, y)
+
+
 def test_memory_that_is_not_there():
     pytest.importorskip("torch")
     X, y = regression()
@@ -222,8 +266,8 @@ if find_spec("torch"):
         [
             KernelSVC(device="cpu"),
             KernelSVR(device="cpu"),
-            KernelRidgeClassifier(device="cpu"),
             KernelRidgeRegressor(device="cpu"),
+            TKLRegressor(device="cpu"),
         ]
     )
     def test_estimator_checks(estimator, check):

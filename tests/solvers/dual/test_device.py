@@ -134,6 +134,19 @@ def test_starts_from_a_solution(device):
 
 
 @pytest.mark.parametrize("device", devices())
+def test_double_precision_where_single_gets_no_further(device, monkeypatch):
+    """A large constant in the kernel leaves float32 little of the differences that count."""
+    monkeypatch.setattr(engine, "_BLOCK", {"cpu": 64, "cuda": 64})
+    K, task = 1e5 + RBF(0.4)(X), TASKS["hinge"]
+    gram = matrix_on_device(K, device, 1e8)
+    result = solve_on_device(gram, task, tol=1e-5, assume_psd=True)
+    assert not gram.single
+    assert result.converged
+    centred = RBF(0.4)(X) @ result.x  # what the constant adds vanishes with the sum
+    assert task.certificate(result.x, centred).gap <= 2e-5 * result.objective
+
+
+@pytest.mark.parametrize("device", devices())
 def test_reports_every_round_and_ends_with_the_last(device):
     seen = []
     result = solve_on_device(

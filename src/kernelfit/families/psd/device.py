@@ -92,9 +92,12 @@ class _SomeVolumes:
 
 
 class _BoxSource:
-    """The values of one Gram matrix, as `DeviceGram` asks for them."""
+    """The values of one Gram matrix, as `DeviceGram` asks for them, always in float64.
 
-    tiled = False
+    Its entries share a large part, which differences of a pair take away: float32 leaves nothing.
+    """
+
+    tiled, single = False, False
 
     def __init__(
         self, functions: BoxFunctions, volumes: DeviceVolumes, update: Array | None
@@ -107,16 +110,14 @@ class _BoxSource:
         own = functions.tails.prod(axis=1)
         self.diagonal = np.einsum("ij,ij->i", left, right) + own * np.einsum("ij,ij->i", g, g)
         self.diagonal = self.diagonal[self.order]
-        self._exact = tuple(
+        self._parts = tuple(
             self.torch.as_tensor(array[self.order], device=self.device)
             for array in (left, right, g)
         )
-        self._single = tuple(array.to(self.torch.float32) for array in self._exact)
 
     def values(self, rows: Any, columns: Any, dtype: Any = None) -> Tensor:
         """Return K between some points."""
-        single = dtype in (None, self.torch.float32)
-        left, right, g = self._single if single else self._exact
+        left, right, g = self._parts
         K = self.torch.matmul(g[rows], g[columns].mT)
         K *= self.volumes.values(rows, columns)
         K += left[rows] @ right[columns].mT
@@ -130,7 +131,7 @@ class _BoxSource:
         step = max(1, _MAX_ENTRIES // self.n)
         for start in range(0, self.n, step):
             part = slice(start, start + step)
-            out[part] = self.values(part, columns, self.torch.float64) @ beta[columns]
+            out[part] = self.values(part, columns) @ beta[columns]
         return out
 
 

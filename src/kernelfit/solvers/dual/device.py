@@ -1,8 +1,8 @@
 r"""The certified solver of the dual of one task on a device.
 
 The problem and its symbols are those of :mod:`kernelfit.solvers.dual.solve`. Kernel values are in
-float32 while steps are taken. The gradient is recomputed from float64 values now and then and
-before the end, which no other gradient decides.
+float32 while steps are taken, and in float64 where that gets no further. The gradient is recomputed
+from float64 values now and then and before the end, which no other gradient decides.
 
 A round solves many blocks of variables at the same time, each as if the others stood still. A block
 holds neighbouring rows, since a local kernel couples hardly anything else. With the displacements
@@ -51,6 +51,7 @@ _MANY_FREE = {"cuda": 24576, "cpu": 2048}
 _NEWTON_RIDGES = ((1e-13, False), (1e-6, True))  # as in the rounds on the CPU, for float32
 _SLOW = 0.5  # a gap that shrinks by less asks for Newton steps
 _REFRESH = 32  # rounds after which rounding errors are taken out in any case
+_MAX_DOUBTS = 3  # after which float64 takes over
 _PATIENCE = 30  # rounds without progress after which rounding is taken to prevent it
 
 
@@ -127,17 +128,24 @@ def _run(
     """Improve a point round by round; return whether and why it ended, and its history."""
     history: list[tuple[float, float]] = []
     rounds, stuck, slow, was_met = 0, False, False, False
+    doubts, estimate = 0, np.inf  # how often rounding hid most of a gap; the gap before a refresh
     polishing = POLISH_ROUNDS if polish and state.alone else 0
     while True:
         if rounds and (state.alone or rounds % _REFRESH == 0):
             state.refresh()
         found = state.certificate()
+        if state.exact:
+            doubts += found.gap > 2.0 * estimate
+            estimate = np.inf
+        if (stuck or doubts > _MAX_DOUBTS) and state.widen():
+            doubts, stuck = 0, False
         resolved = not found.gap > found.resolution
         met = found.gap <= tol * abs(found.objective) or resolved
         enough = met and (polishing == 0 or state.count_free() > MAX_POLISH_VARIABLES)
         hopeless = stuck or np.isnan(found.gap)
         ends = enough or resolved or hopeless or rounds == max_iter
         if not state.exact and (ends or (met and not was_met)):
+            estimate = found.gap
             state.refresh()
             continue  # and judge again
         was_met = met
@@ -203,6 +211,14 @@ class _State:
         self.beta = self.torch.as_tensor(beta, device=self.gram.device)
         self.f = self.gram.decision(self.beta)
         self.exact = True
+
+    def widen(self) -> bool:
+        """Take steps in float64 from now on; return whether that is a change."""
+        if not self.gram.widen():
+            return False
+        self.max_blocks = self.gram.plan_blocks(self.block, _MAX_BLOCKS)
+        self.n_blocks = min(self.n_blocks, self.max_blocks)
+        return True
 
     def certificate(self) -> Certificate:
         """Return the certificate of beta; see :mod:`kernelfit.tasks.certificate`."""

@@ -13,6 +13,8 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelfit import (
+    KernelOneClass,
+    KernelQuantileRegressor,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
     KernelSVC,
@@ -203,6 +205,27 @@ def test_search_in_regression_is_that_of_the_cpu(device):
         there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"], atol=1e-5
     )
     assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_quantiles_are_those_of_the_cpu(device):
+    X, y = regression()
+    options = {"quantile": [0.1, 0.8], "C": 2.0, "tol": 1e-8}
+    there = KernelQuantileRegressor(device=device, **options).fit(X, y)
+    here = KernelQuantileRegressor(**options).fit(X, y)
+    assert_allclose(there.objective_, here.objective_, rtol=1e-7)
+    assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
+    assert confirmed(there, X, y)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_one_class_is_that_of_the_cpu(device):
+    X, _ = regression()
+    there = KernelOneClass(nu=0.2, tol=1e-8, device=device).fit(X)
+    here = KernelOneClass(nu=0.2, tol=1e-8).fit(X)
+    assert_allclose(there.objective_, here.objective_, rtol=1e-7)
+    assert_allclose(there.decision_function(X), here.decision_function(X), atol=1e-3)
+    assert confirmed(there, X, None)
 
 
 @pytest.mark.parametrize("device", devices())

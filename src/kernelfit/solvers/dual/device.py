@@ -256,7 +256,8 @@ class _State:
 
     def _rates(self, g: Tensor) -> tuple[Tensor, Tensor]:
         """Return ``up`` and ``down`` of :mod:`kernelfit.solvers.dual.pair_steps`."""
-        torch, x, epsilon = self.torch, self.beta, self.task.epsilon
+        torch, x = self.torch, self.beta
+        epsilon = torch.full_like(x, self.task.epsilon)  # a number would be rounded to float32
         rise = torch.where(x >= 0.0, epsilon, -epsilon)
         fall = torch.where(x > 0.0, epsilon, -epsilon)
         up = torch.where(x < self.upper, -g - rise, -_NEVER)
@@ -378,7 +379,12 @@ class _State:
         d = new - old
         V = self.gram.products(index, d)
         # Along a step |beta| is at most its linear interpolation.
-        c = (slope * d).sum(dim=1) + task.epsilon * (new.abs() - old.abs()).sum(dim=1)
+        rate = slope * d + task.epsilon * (new.abs() - old.abs())
+        if task.has_intercept:
+            # Steps sum to zero, so a constant in the slope has no effect but rounding.
+            level = (rate * d.sign()).sum(dim=1) / d.abs().sum(dim=1).clamp_min(1e-300)
+            rate -= level[:, None] * d
+        c = rate.sum(dim=1)
         G = torch.einsum("kjb,jb->kj", V[:, index], d.to(V.dtype)).to(d.dtype)
         G = 0.5 * (G + G.T) + (self.ridge[index] * d * d).sum(dim=1).diag()
         rates, matrix = c.cpu().numpy(), G.cpu().numpy()

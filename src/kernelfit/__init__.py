@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 from kernelfit.utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from kernelfit.clustering.auto import KernelClustering
+    from kernelfit.clustering.bmmc import BayesianMaxMarginClustering
     from kernelfit.clustering.cds import CDSClustering, CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
+    from kernelfit.clustering.mmc import MaxMarginClustering
+    from kernelfit.clustering.rim import RIMClustering
     from kernelfit.ensemble.auto import AutoKernelClassifier, AutoKernelRegressor
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
     from kernelfit.estimators.forest import ForestKernel
@@ -36,10 +40,12 @@ if TYPE_CHECKING:
     from kernelfit.selection.ridge_cv import KernelRidgeClassifierCV, KernelRidgeRegressorCV
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
     from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
+    from kernelfit.utils.environment import show_versions
 
 __all__ = [
     "AutoKernelClassifier",
     "AutoKernelRegressor",
+    "BayesianMaxMarginClustering",
     "CDSClustering",
     "CDSKClustering",
     "DANKClassifier",
@@ -55,6 +61,7 @@ __all__ = [
     "KNPLClassifierCV",
     "KNPLRegressor",
     "KNPLRegressorCV",
+    "KernelClustering",
     "KernelKMeans",
     "KernelMetric",
     "KernelOneClass",
@@ -73,7 +80,9 @@ __all__ = [
     "MKLClassifierCV",
     "MKLRegressor",
     "MKLRegressorCV",
+    "MaxMarginClustering",
     "NadarayaWatson",
+    "RIMClustering",
     "RandomFeatureAlignment",
     "TKLClassifier",
     "TKLClassifierCV",
@@ -82,11 +91,13 @@ __all__ = [
     "load",
     "path",
     "save",
+    "show_versions",
 ]
 
 _HOME = {
     "AutoKernelClassifier": "kernelfit.ensemble.auto",
     "AutoKernelRegressor": "kernelfit.ensemble.auto",
+    "BayesianMaxMarginClustering": "kernelfit.clustering.bmmc",
     "CDSClustering": "kernelfit.clustering.cds",
     "CDSKClustering": "kernelfit.clustering.cds",
     "DANKClassifier": "kernelfit.estimators.dank",
@@ -102,6 +113,7 @@ _HOME = {
     "KNPLClassifierCV": "kernelfit.selection.knpl_cv",
     "KNPLRegressor": "kernelfit.estimators.knpl",
     "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
+    "KernelClustering": "kernelfit.clustering.auto",
     "KernelKMeans": "kernelfit.clustering.kernel_kmeans",
     "KernelMetric": "kernelfit.estimators.metric",
     "KernelOneClass": "kernelfit.estimators.one_class",
@@ -120,7 +132,9 @@ _HOME = {
     "MKLClassifierCV": "kernelfit.selection.mkl_cv",
     "MKLRegressor": "kernelfit.estimators.mkl",
     "MKLRegressorCV": "kernelfit.selection.mkl_cv",
+    "MaxMarginClustering": "kernelfit.clustering.mmc",
     "NadarayaWatson": "kernelfit.estimators.nadaraya_watson",
+    "RIMClustering": "kernelfit.clustering.rim",
     "RandomFeatureAlignment": "kernelfit.estimators.random_features",
     "TKLClassifier": "kernelfit.estimators.tkl",
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",
@@ -129,6 +143,7 @@ _HOME = {
     "load": "kernelfit.io.files",
     "path": "kernelfit.selection.path",
     "save": "kernelfit.io.files",
+    "show_versions": "kernelfit.utils.environment",
 }
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from kernelfit.selection.ridge_cv import KernelRidgeClassifierCV, KernelRidgeRegressorCV
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
     from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
+    from kernelfit.utils.environment import show_versions
 
 __all__ = [
     "AutoKernelClassifier",
@@ -90,6 +91,7 @@ __all__ = [
     "load",
     "path",
     "save",
+    "show_versions",
 ]
 
 _HOME = {
@@ -141,6 +143,7 @@ _HOME = {
     "load": "kernelfit.io.files",
     "path": "kernelfit.selection.path",
     "save": "kernelfit.io.files",
+    "show_versions": "kernelfit.utils.environment",
 }
 
 

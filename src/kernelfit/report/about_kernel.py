@@ -17,7 +17,7 @@ from kernelfit.inspection.kernel_displays import (
     spectrum,
 )
 from kernelfit.inspection.matrices import KernelMatrices, kernel_matrices, sorted_rows
-from kernelfit.report.blocks import Section
+from kernelfit.report.blocks import Section, shorten
 from kernelfit.report.figures import RULE, draw, heat_colours
 from kernelfit.report.subject import Subject
 from kernelfit.report.table import n_rows
@@ -173,7 +173,9 @@ def _weights(machine: Any) -> list[Any]:
         return []
 
     def paint(ax: Any) -> None:
-        WeightsDisplay.from_estimator(machine, ax=ax, max_bars=10)
+        display = WeightsDisplay.from_estimator(machine, ax=ax, max_bars=10)
+        names = [shorten(label.get_text(), 28) for label in ax.get_yticklabels()]
+        ax.set_yticks(range(len(display.bars_)), names)
         ax.grid(visible=False, axis="y")
 
     alt = "Weights of the kernels in the sum, the largest first"

@@ -51,6 +51,7 @@ class KernelSearch(BaseEstimator):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+    device = None  # where the search has no such parameter
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -150,7 +151,9 @@ class KernelSearch(BaseEstimator):
             delayed(self._fold)(number + 1, len(splits), grid, data, geometry, exact, *split)
             for number, split in enumerate(splits)
         )
-        return Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+        # On a device they would compete for its memory.
+        n_jobs = self.n_jobs if self.device is None else 1
+        return Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
 
     def _fold(self, number, n_splits, grid, data, geometry, exact, train, test):
         make = functools.partial(self._fold_machine, grid, exact)

@@ -6,6 +6,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.regressor import RegressorMachine
+from kernelfit.estimators.standard import DEVICE
 from kernelfit.estimators.svm import MULTICLASS, KernelSVC, KernelSVR
 from kernelfit.selection.kernel_search import StandardKernelSearch
 
@@ -75,6 +76,8 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         rows of kernel matrices are computed on demand.
     n_jobs : int, default=None
         Number of folds worked on at a time; threads unless a joblib backend is configured.
+    device : str, default=None
+        See `KernelSVC`. On a device the folds take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -125,9 +128,10 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         **StandardKernelSearch._parameter_constraints,
         **ClassifierMachine._parameter_constraints,
         **MULTICLASS,
+        **DEVICE,
     }
     _machine_class = KernelSVC
-    _names = (*StandardKernelSearch._names, *MULTICLASS, "class_weight")
+    _names = (*StandardKernelSearch._names, *MULTICLASS, "class_weight", *DEVICE)
 
     def __init__(
         self,
@@ -151,6 +155,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        device=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -172,6 +177,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
 
@@ -232,6 +238,8 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         rows of kernel matrices are computed on demand.
     n_jobs : int, default=None
         Number of folds worked on at a time; threads unless a joblib backend is configured.
+    device : str, default=None
+        See `KernelSVR`. On a device the folds take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -277,8 +285,10 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         **StandardKernelSearch._parameter_constraints,
         "epsilons": ["array-like", None],
         "loss": RegressorMachine._parameter_constraints["loss"],
+        **DEVICE,
     }
     _machine_class = KernelSVR
+    _names = (*StandardKernelSearch._names, *DEVICE)
 
     def __init__(
         self,
@@ -299,6 +309,7 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        device=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -317,4 +328,5 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelfit.clustering.auto import KernelClustering
 from kernelfit.clustering.base import BaseClustering
 from kernelfit.ensemble.base import AutoKernel
 from kernelfit.estimators.adaptive import AdaptiveMachine
@@ -55,9 +56,9 @@ def kernel_section(subject: Subject) -> Section | None:
     Section or None
     """
     machine = subject.machine
-    if not isinstance(machine, KernelMachine | AutoKernel | BaseClustering):
+    if not isinstance(machine, KernelMachine | AutoKernel | BaseClustering | KernelClustering):
         return None
-    whole = isinstance(machine, AdaptiveMachine | BaseClustering)
+    whole = isinstance(machine, AdaptiveMachine | BaseClustering | KernelClustering)
     if whole and n_rows(subject.X) > _MAX_DENSE:
         return None
     labels = machine.labels_ if subject.task == "clustering" else subject.y

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from kernelfit.ensemble.features import Data
+from kernelfit.ensemble.features import Data, Features
 from kernelfit.ensemble.members import Member
 from kernelfit.ensemble.outcome import scaled_losses, squared_losses
 from kernelfit.ensemble.part import TrainingPart
-from kernelfit.utils.threads import threads_for
+from kernelfit.utils.jobs import run_in_order
 
 Array = NDArray[Any]
 Fold = tuple[Array, Array]
@@ -125,7 +124,7 @@ class Search:
         All rows, in an order whose beginnings are balanced: the race is on the first ones.
     seed : int
     n_jobs : int or None
-        Threads, one a fold; the result does not depend on it.
+        Folds worked on at a time; the result does not depend on it.
     clock : Clock
     report : callable
         ``report(done, total, what, best loss)`` after every unit of work.
@@ -234,9 +233,10 @@ class _Rows:
     def __init__(self, data: Data, folds: Sequence[Fold], seed: int) -> None:
         self._data = data
         self.folds = list(folds)
-        self._tests = [test for _, test in folds]
+        self._seed = seed
         self._parts = [TrainingPart(data.take(train), seed) for train, _ in folds]
-        self._count = np.bincount(np.concatenate(self._tests), minlength=len(data.weight))
+        tests = [test for _, test in folds]
+        self._count = np.bincount(np.concatenate(tests), minlength=len(data.weight))
 
     @property
     def tested(self) -> Array:
@@ -247,22 +247,36 @@ class _Rows:
         self, recipe: Any, widths: Sequence[float], ridges: Sequence[float], n_jobs: int | None
     ) -> Array:
         """Return out-of-fold scores of shape (n_widths, n_ridges, n, k)."""
-        data = self._data
-
-        def one(part: TrainingPart, test: Array) -> Array:
-            return part.scores(recipe, widths, ridges, data.table[test])
-
-        with threads_for(len(data.weight)):
-            results = Parallel(n_jobs=n_jobs, prefer="threads")(
-                delayed(one)(part, test)
-                for part, test in zip(self._parts, self._tests, strict=True)
-            )
+        data, folds = self._data, self.folds
+        jobs = [
+            (k, recipe, widths, ridges, part.knows(recipe)) for k, part in enumerate(self._parts)
+        ]
+        found = run_in_order(_fold_scores, jobs, (data, folds, self._seed), n_jobs=n_jobs)
         out = np.zeros((len(widths), len(ridges), *data.targets.shape))
-        for result, test in zip(results, self._tests, strict=True):
+        for (result, features), part, (_, test) in zip(found, self._parts, folds, strict=True):
+            part.keep(recipe, features)
             out[:, :, test] += result
         out[:, :, self._count == 0] = np.nan
         out /= np.maximum(self._count, 1)[:, None]
         return out
+
+
+def _fold_scores(
+    data: Data,
+    folds: Sequence[Fold],
+    seed: int,
+    k: int,
+    recipe: Any,
+    widths: Sequence[float],
+    ridges: Sequence[float],
+    features: Features | None,
+) -> tuple[Array, Features]:
+    """Return the scores of a recipe on one fold, and the features that it learned there."""
+    train, test = folds[k]
+    part = TrainingPart(data.take(train), seed)
+    part.keep(recipe, features)
+    scores = part.scores(recipe, widths, ridges, data.table[test])
+    return scores, part.features(recipe)
 
 
 def _around(recipe: Any, raced: Sequence[Member]) -> tuple[list[float], list[float]]:

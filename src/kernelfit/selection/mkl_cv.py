@@ -8,7 +8,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
 from kernelfit.estimators.multiple import MultipleKernelMachine
-from kernelfit.selection.folds import Geometry, Grid
+from kernelfit.selection.folds import Common, Grid
 from kernelfit.selection.kernel_search import target_unit
 from kernelfit.selection.search import KernelSearch, not_negative, positive
 
@@ -69,9 +69,9 @@ class MultipleKernelSearch(KernelSearch):
             raise ValueError(f"expected ps to be at least 1, got {min(ps)}")
         return [{"p": p} for p in ps]
 
-    def _geometry(self, X, grid):
+    def _common(self, X):
         """Return the given matrices; kernels of a bank share nothing."""
-        return Geometry(X if X.ndim == 3 else None)
+        return Common(matrix=X if X.ndim == 3 else None)
 
 
 class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
@@ -128,7 +128,11 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
     cache_size : float, default=1000
         Memory in MB for the kernel matrices of one job. A bank that needs more is refused.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -208,6 +212,7 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.Cs = Cs
@@ -228,6 +233,7 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
 
@@ -279,7 +285,11 @@ class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
     cache_size : float, default=1000
         Memory in MB for the kernel matrices of one job. A bank that needs more is refused.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -349,6 +359,7 @@ class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.Cs = Cs
@@ -366,4 +377,5 @@ class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose

@@ -1,0 +1,66 @@
+"""The work of a search: tasks that are run, or found in a checkpoint."""
+
+from kernelfit.selection.folds import Cell, CellValues, run_task
+from kernelfit.utils.checkpoint import Checkpoint
+from kernelfit.utils.digest import digest
+from kernelfit.utils.jobs import run_jobs
+
+# Of a search: what changes neither the cells, nor where they belong.
+_FREE = ("checkpoint", "cv", "n_average", "n_jobs", "scoring", "verbose")
+
+
+class Work:
+    """Runs the tasks of a search.
+
+    Parameters
+    ----------
+    search : estimator
+        Whose `n_jobs` and `checkpoint` are used.
+    parts : Parts
+    """
+
+    def __init__(self, search, parts):
+        self.parts = parts
+        self._n_jobs, self._prefer = search.n_jobs, search._prefer
+        self._checkpoint = None
+        if search.checkpoint is not None:
+            params = search.get_params(deep=False)
+            fixed = {name: value for name, value in params.items() if name not in _FREE}
+            names = getattr(search, "feature_names_in_", None)
+            identity = {
+                "estimator": type(search).__name__,
+                "data": digest(parts.X, parts.y, parts.weight, names),
+                "parameters": digest(fixed),
+                "folds": digest(parts.splits),
+            }
+            self._checkpoint = Checkpoint(search.checkpoint, identity)
+
+    def results(self, tasks):
+        """Return what tasks give, in their order."""
+        found = {k: self._stored(task) for k, task in enumerate(tasks)}
+        left = [k for k, result in found.items() if result is None]
+        jobs = [(tasks[k],) for k in left]
+        shared = (self.parts,)
+        for number, result in run_jobs(
+            run_task, jobs, shared, n_jobs=self._n_jobs, prefer=self._prefer
+        ):
+            task = tasks[left[number]]
+            found[left[number]] = result
+            if self._checkpoint is not None and isinstance(task, Cell):
+                self._checkpoint.put(_key(task), vars(result))
+        return [found[k] for k in range(len(tasks))]
+
+    def _stored(self, task):
+        """Return what a cell gave in an earlier run; None where it did not finish."""
+        if self._checkpoint is None or not isinstance(task, Cell):
+            return None
+        arrays = self._checkpoint.get(_key(task))
+        if arrays is None or set(arrays) != set(CellValues.__dataclass_fields__):
+            return None
+        values = arrays.pop("values")
+        return CellValues(values, **{name: array.item() for name, array in arrays.items()})
+
+
+def _key(cell):
+    machine = cell.machine
+    return f"{cell.fold:03d}-" + digest(machine, machine.tol, machine._polish, vars(cell.grid))[:40]

@@ -42,7 +42,7 @@ MAY_USE_SKLEARN = {
     "clustering/spectral.py",
 }
 MAY_USE_PRIVATE_SKLEARN = Path("utils", "sklearn_private.py")
-OPTIONAL = {"matplotlib", "torch", "dask"}  # imported inside functions, by one module each
+OPTIONAL = {"matplotlib", "torch", "dask", "ray"}  # imported inside functions, by one module each
 # A leading underscore means "used in its own package", also behind a dot. What others may reach:
 PROTOCOLS = {
     "_parameter_constraints",  # scikit-learn's

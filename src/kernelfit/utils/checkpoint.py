@@ -78,8 +78,11 @@ class Checkpoint:
     def get(self, key: str) -> dict[str, NDArray[Any]] | None:
         """Return the arrays of a cell; None where it is not finished, or its file is damaged."""
         try:
-            with np.load(self._path / f"{key}.npz", allow_pickle=False) as file:
-                return dict(file)
+            with (
+                (self._path / f"{key}.npz").open("rb") as file,
+                np.load(file, allow_pickle=False) as arrays,
+            ):
+                return dict(arrays)
         except FileNotFoundError:
             return None
         except (ValueError, EOFError, KeyError, zipfile.BadZipFile):

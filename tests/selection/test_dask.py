@@ -1,0 +1,144 @@
+"""A real cluster of worker processes: the same bits, data sent once, lost workers survived."""
+
+import os
+import signal
+import time
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_friedman1
+
+from kernelfit import (
+    AutoKernelRegressor,
+    DANKRegressor,
+    GPKRegressorCV,
+    KernelSVC,
+    KernelSVCCV,
+    TKLRegressorCV,
+)
+from kernelfit.utils.digest import digest
+from kernelfit.utils.jobs import run_in_order
+
+distributed = pytest.importorskip("dask.distributed")
+# What the cluster says of itself, of sockets that it closes late and of workers that are killed.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL"),
+]
+
+X, y = make_friedman1(80, 5, random_state=0)
+classes = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+N_WORKERS = 3
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+        with (
+            distributed.LocalCluster(n_workers=N_WORKERS, **options) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
+
+
+@pytest.fixture
+def on_dask(cluster):
+    cluster.wait_for_workers(N_WORKERS)  # those that were killed are started again
+    with joblib.parallel_config(backend="dask"):
+        yield cluster
+
+
+CASES = {
+    "search": (KernelSVCCV(gammas=[0.1, 1.0], Cs=[0.5, 20.0]), classes),
+    "learned kernel": (TKLRegressorCV([1.0], [0.1, 0.5]), y),
+    "pairs of classes": (KernelSVC(), classes),
+    "blocks": (DANKRegressor(partition=3, random_state=0), y),
+    "ensemble": (AutoKernelRegressor(members=["gaussian (standard"], random_state=0), y),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_cluster_gives_the_same_bits(on_dask, name):
+    estimator, targets = CASES[name]
+    spread = clone(estimator).fit(X, targets)
+    with joblib.parallel_config(backend="sequential"):
+        alone = clone(estimator).fit(X, targets)
+    assert digest(spread.predict(X)) == digest(alone.predict(X))
+    if name == "search":
+        assert digest(spread.predict_proba(X)) == digest(alone.predict_proba(X))
+
+
+@dataclass(frozen=True)
+class Lethal:
+    """A feature map that ends its worker in one of the calls of all workers together."""
+
+    folder: str
+    call: int
+
+    def size(self, n_features):
+        return 1 + n_features
+
+    def features(self, X):
+        folder = Path(self.folder)
+        if str(os.getpid()) != (folder / "main").read_text():
+            with (folder / "calls").open("a") as file:
+                file.write("x")
+            if len((folder / "calls").read_text()) == self.call:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return np.column_stack([np.ones(len(X)), X])
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing(on_dask, tmp_path):
+    (tmp_path / "main").write_text(str(os.getpid()))
+    before = set(on_dask.run(os.getpid).values())
+    search = GPKRegressorCV(Cs=[0.1, 1.0], feature_map=Lethal(str(tmp_path), 9), cv=8)
+    spread = clone(search).fit(X, y)
+    assert set(on_dask.run(os.getpid).values()) != before
+    assert len((tmp_path / "calls").read_text()) > 9
+    with joblib.parallel_config(backend="sequential"):
+        alone = clone(search).fit(X, y)
+    assert digest(spread.predict(X)) == digest(alone.predict(X))
+    assert spread.best_score_ == alone.best_score_
+
+
+def pid_of_worker(array, number):
+    time.sleep(0.01)
+    return os.getpid(), float(array[number])
+
+
+def test_data_is_sent_once_a_worker(on_dask):
+    array = np.random.default_rng(0).standard_normal(500_000)  # 4 MB
+    found = run_in_order(pid_of_worker, [(k,) for k in range(60)], (array,))
+    assert [value for _, value in found] == array[:60].tolist()
+    assert len({pid for pid, _ in found}) > 1
+
+    def received(dask_worker):
+        return sum(sum(log["keys"].values()) for log in dask_worker.transfer_incoming_log)
+
+    # From each other: nothing but the one copy that each has.
+    assert max(on_dask.run(received).values()) <= 2 * array.nbytes
+
+
+def lose_everything(folder, array, number):
+    mark = Path(folder) / f"{os.getpid()}"
+    if number >= 5 and len(list(Path(folder).iterdir())) < N_WORKERS:
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return float(array[number])
+
+
+def test_jobs_run_again_when_all_workers_and_the_data_are_lost(on_dask, tmp_path):
+    array = np.arange(30.0)
+    found = run_in_order(
+        partial(lose_everything, str(tmp_path)), [(k,) for k in range(30)], (array,)
+    )
+    assert found == array.tolist()
+    assert len(list(tmp_path.iterdir())) == N_WORKERS

@@ -14,7 +14,9 @@ import kernelfit
 # Top to bottom. A package imports from lower lines only, never from its own line.
 LAYERS = (
     ("kernelfit",),  # the public names
-    ("cli", "report", "inspection"),
+    ("cli",),
+    ("report",),
+    ("inspection", "io"),
     ("ensemble",),
     ("selection",),
     ("estimators", "clustering", "datasets"),
@@ -31,6 +33,7 @@ MAY_USE_SKLEARN = {
     "ensemble",
     "estimators",
     "inspection",
+    "io",
     "report",
     "selection",
     "utils",
@@ -42,7 +45,8 @@ MAY_USE_SKLEARN = {
     "clustering/spectral.py",
 }
 MAY_USE_PRIVATE_SKLEARN = Path("utils", "sklearn_private.py")
-OPTIONAL = {"matplotlib", "torch", "dask", "ray"}  # imported inside functions, by one module each
+# Imported inside functions, by one module each.
+OPTIONAL = {"matplotlib", "torch", "triton", "dask", "ray"}
 # A leading underscore means "used in its own package", also behind a dot. What others may reach:
 PROTOCOLS = {
     "_parameter_constraints",  # scikit-learn's

@@ -7,6 +7,8 @@ scikit-learn nor numba and compiles nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from kernelfit.utils.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from kernelfit.clustering.cds import CDSClustering, CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.estimators.union import KernelUnionClassifier, KernelUnionRegressor
+    from kernelfit.io.files import load, save
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
     from kernelfit.selection.gpk_cv import GPKClassifierCV, GPKRegressorCV
     from kernelfit.selection.knpl_cv import KNPLClassifierCV, KNPLRegressorCV
@@ -33,8 +36,6 @@ if TYPE_CHECKING:
     from kernelfit.selection.ridge_cv import KernelRidgeClassifierCV, KernelRidgeRegressorCV
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
     from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
-
-__version__ = "0.1.0.dev0"
 
 __all__ = [
     "AutoKernelClassifier",
@@ -78,7 +79,9 @@ __all__ = [
     "TKLClassifierCV",
     "TKLRegressor",
     "TKLRegressorCV",
+    "load",
     "path",
+    "save",
 ]
 
 _HOME = {
@@ -123,7 +126,9 @@ _HOME = {
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",
     "TKLRegressor": "kernelfit.estimators.tkl",
     "TKLRegressorCV": "kernelfit.selection.tkl_cv",
+    "load": "kernelfit.io.files",
     "path": "kernelfit.selection.path",
+    "save": "kernelfit.io.files",
 }
 
 

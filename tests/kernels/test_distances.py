@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelfit.kernels.distances import manhattan_distances, products, squared_distances
+from kernelfit.kernels.distances import (
+    euclidean_distances,
+    manhattan_distances,
+    products,
+    squared_distances,
+    sum_squared_differences,
+)
 from kernelfit.kernels.radial import RBF
 
 # Both sides of the switch from differences to matrix products, and lengths that leave a remainder
@@ -118,3 +124,20 @@ def test_equal_sparse_points_are_at_distance_zero():
     assert not D.diagonal().any()
     assert np.all(D[~np.eye(30, dtype=bool)] > 0.0)
     np.testing.assert_array_equal(RBF(1e92)(X, X.copy()).diagonal(), 1.0)
+
+
+@pytest.mark.parametrize("d", [2, 4, 90])
+def test_different_numbers_of_features_are_refused(rng, d):
+    X, Y = rng.normal(size=(3, d)), rng.normal(size=(5, d + 1))
+    with pytest.raises(ValueError):
+        squared_distances(X, Y)
+    with pytest.raises(ValueError):
+        squared_distances(Y, X)
+    with pytest.raises(ValueError, match="features"):
+        euclidean_distances(X, Y)
+
+
+def test_outputs_of_another_shape_are_refused(rng):
+    A, XT = rng.normal(size=(3, 4)), rng.normal(size=(4, 5))
+    with pytest.raises(ValueError, match="shape"):
+        sum_squared_differences(A, XT, np.empty((3, 4)))

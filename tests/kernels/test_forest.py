@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
@@ -60,3 +62,35 @@ def test_a_tree_without_a_test():
     forest = Forest.join([stump])
     for kernel in (LeafKernel(forest), RatioKernel(forest)):
         np.testing.assert_array_equal(kernel(np.zeros((2, 1)), np.ones((3, 1))), np.ones((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("left", 0, 0),  # a cycle
+        ("left", 0, 10**9),
+        ("right", 0, -5),
+        ("left", 0, 2),  # one node has two parents
+        ("feature", 0, -1),  # a leaf with children
+        ("feature", -1, 0),  # a test without children
+        ("roots", 0, 1),
+        ("roots", 1, 10**9),
+        ("roots", -1, 3),
+    ],
+)
+def test_numbers_that_form_no_trees_are_refused(name, place, value, data):
+    forest = forest_of(data[2])
+    changed = getattr(forest, name).copy()
+    changed[place] = value
+    with pytest.raises(ValueError, match="form none"):
+        replace(forest, **{name: changed})
+    with pytest.raises(ValueError, match="form none"):
+        replace(forest, **{name: getattr(forest, name)[:-1]})
+    with pytest.raises(ValueError, match="form none"):
+        replace(forest, **{name: getattr(forest, name).astype(np.int32)})
+
+
+def test_too_few_features_are_refused(data):
+    forest = forest_of(data[2])
+    with pytest.raises(ValueError, match="at least 4 features"):
+        forest.leaves(data[0][:, :3])

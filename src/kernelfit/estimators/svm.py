@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.regressor import RegressorMachine
-from kernelfit.estimators.standard import StandardKernelMachine
+from kernelfit.estimators.standard import DEVICE, StandardKernelMachine
 from kernelfit.learners.fixed import FixedLearner
 from kernelfit.utils.sklearn_private import StrOptions
 
@@ -89,6 +89,13 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     n_jobs : int, default=None
         Number of problems solved at a time, in threads; -1 for all processors.
         One-vs-rest problems on a kernel matrix that is not stored take turns.
+    device : str, default=None
+        Where to train and predict: None for the solver on the processor, "cuda" for a GPU, by
+        torch (extra ``gpu``); "cpu" runs the same by torch on the processor. It takes dense X
+        and all kernels by name but "additive". The kernel matrix is kept in the GPU's memory in
+        single precision where it fits and computed when needed otherwise, whatever `cache_size`;
+        the certificate remains in double precision. Problems of more than 2,048 rows end as soon
+        as `tol` is met.
     verbose : int, default=0
         1 reports every problem, 2 every round, through the logger ``kernelfit``.
 
@@ -173,6 +180,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         **StandardKernelMachine._parameter_constraints,
         **ClassifierMachine._parameter_constraints,
         **MULTICLASS,
+        **DEVICE,
     }
 
     def __init__(
@@ -194,6 +202,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         cache_size=1000,
         warm_start=False,
         n_jobs=None,
+        device=None,
         verbose=0,
     ):
         self.C = C
@@ -212,6 +221,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
 
@@ -263,6 +273,13 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         double precision.
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows.
+    device : str, default=None
+        Where to train and predict: None for the solver on the processor, "cuda" for a GPU, by
+        torch (extra ``gpu``); "cpu" runs the same by torch on the processor. It takes dense X
+        and all kernels by name but "additive". The kernel matrix is kept in the GPU's memory in
+        single precision where it fits and computed when needed otherwise, whatever `cache_size`;
+        the certificate remains in double precision. Problems of more than 2,048 rows end as soon
+        as `tol` is met.
     verbose : int, default=0
         1 reports the result, 2 every round, through the logger ``kernelfit``.
 
@@ -333,6 +350,7 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
     _parameter_constraints: ClassVar[dict] = {
         **StandardKernelMachine._parameter_constraints,
         **RegressorMachine._parameter_constraints,
+        **DEVICE,
     }
 
     def __init__(
@@ -350,6 +368,7 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         max_iter=1000,
         cache_size=1000,
         warm_start=False,
+        device=None,
         verbose=0,
     ):
         self.C = C
@@ -364,4 +383,5 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.warm_start = warm_start
+        self.device = device
         self.verbose = verbose

@@ -152,6 +152,11 @@ def sum_squared_differences(A: Array, XT: Array, out: Array) -> None:
     out : ndarray of shape (m, n)
         All in C order and of one dtype.
     """
+    if A.shape[1] != XT.shape[0] or out.shape != (A.shape[0], XT.shape[1]):
+        raise ValueError(
+            f"expected points of as many features, got {A.shape[1]} and {XT.shape[0]}, and an "
+            f"output of shape {(A.shape[0], XT.shape[1])}, got {out.shape}"
+        )
     if A.shape[1] % 4:
         A, XT = np.ascontiguousarray(pad_features(A.T).T), pad_features(XT)
     _sum_squared_differences(A, XT, out, np.empty(out.shape[1], dtype=out.dtype))

@@ -57,6 +57,29 @@ class Forest:
     right: Indices
     roots: Indices
 
+    def __post_init__(self) -> None:
+        """Refuse nodes among which a point would go astray: compiled loops follow them unchecked.
+
+        Children come after their parent and belong to its tree, each to one parent.
+        """
+        n, roots = len(self.feature), self.roots
+        indices = (self.feature, self.left, self.right, roots)
+        good = all(one.dtype == np.intp and one.ndim == 1 for one in indices)
+        good = good and self.left.shape == self.right.shape == self.threshold.shape == (n,)
+        good = good and len(roots) > 1 and roots[0] == 0 and roots[-1] == n
+        good = good and bool((np.diff(roots) > 0).all())
+        if good:
+            own, end = np.arange(n), np.repeat(roots[1:], np.diff(roots))
+            leaf = self.feature < 0
+            inner = ~leaf & (own < self.left) & (own < self.right)
+            inner &= (self.left < end) & (self.right < end)
+            alone = leaf & (self.left == own) & (self.right == own)
+            children = np.concatenate([self.left[inner], self.right[inner]])
+            good = bool((inner | alone).all())
+            good = good and np.array_equal(np.sort(children), np.delete(own, roots[:-1]))
+        if not good:
+            raise ValueError("expected the nodes of trees, got numbers that form none")
+
     @classmethod
     def join(cls, trees: Sequence[tuple[Array, Array, Array, Array]]) -> "Forest":
         """Return the forest of some trees.
@@ -86,6 +109,11 @@ class Forest:
     def leaves(self, X: Array) -> Indices:
         """Return the leaf of every point in every tree, of shape (n, n_trees)."""
         X = np.ascontiguousarray(X, dtype=np.float32)
+        if X.ndim != 2 or X.shape[1] <= self.feature.max(initial=-1):
+            raise ValueError(
+                f"expected points of at least {self.feature.max() + 1} features, got an array of "
+                f"shape {X.shape}"
+            )
         out = np.empty((len(X), self.n_trees), dtype=np.intp)
         _descend(X, self.feature, self.threshold, self.left, self.right, self.roots, out)
         return out

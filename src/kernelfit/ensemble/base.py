@@ -1,6 +1,7 @@
 """What both AutoKernel estimators share: reading, search, combination, training, reports."""
 
 from numbers import Integral, Real
+from os import PathLike
 from typing import ClassVar
 
 import numpy as np
@@ -20,6 +21,8 @@ from kernelfit.ensemble.search import MAX_ROWS, Clock, Search
 from kernelfit.ensemble.table import read_schema
 from kernelfit.ensemble.training import train, training_seconds
 from kernelfit.utils.atomic import blank_copy
+from kernelfit.utils.checkpoint import Checkpoint
+from kernelfit.utils.digest import digest
 from kernelfit.utils.progress import ProgressBar
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import threads_for
@@ -46,6 +49,7 @@ class AutoKernel(BaseEstimator):
         "scoring": [str, callable, None],
         "categorical_features": ["array-like", None],
         "n_jobs": [Integral, None],
+        "checkpoint": [str, PathLike, None],
         "random_state": ["random_state"],
         "device": [StrOptions({"cpu"})],
         "verbose": ["verbose"],
@@ -62,6 +66,7 @@ class AutoKernel(BaseEstimator):
         scoring=None,
         categorical_features=None,
         n_jobs=None,
+        checkpoint=None,
         random_state=None,
         device="cpu",
         verbose=0,
@@ -74,6 +79,7 @@ class AutoKernel(BaseEstimator):
         self.scoring = scoring
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.device = device
         self.verbose = verbose
@@ -113,6 +119,8 @@ class AutoKernel(BaseEstimator):
         table = fitted._read_training_table(X)
         data = Data(table[rows], fitted._schema.is_category, targets, labels, weight[rows])
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        if self.checkpoint is not None and self.random_state is None:
+            seed = Checkpoint.note(self.checkpoint).get("seed", seed)
         folds = self._folds(X, y, rows, data, seed)
         fitted._learn(data, folds, seed, clock, sample_weight is not None)
         self.__dict__ = fitted.__dict__
@@ -187,8 +195,9 @@ class AutoKernel(BaseEstimator):
         outcome = self._outcome(sample)
         with ProgressBar(bool(self.verbose), clock.limit) as bar:
             search = Search(
-                sample, folds, order, seed=seed, n_jobs=self.n_jobs, clock=clock, report=bar.show
-            )
+                sample, folds, order, seed=seed, n_jobs=self.n_jobs, clock=clock, report=bar.show,
+                checkpoint=self._open_checkpoint(sample, folds, seed),
+            )  # fmt: skip
             found = search.run(recipes)
             members = [member for one in found for member in one.members]
             scores = np.concatenate([one.scores[one.chosen] for one in found])
@@ -223,6 +232,18 @@ class AutoKernel(BaseEstimator):
         self._scores = scores[keep]
         self._fold_machines = None
         self.fit_time_ = clock.spent
+
+    def _open_checkpoint(self, data, folds, seed):
+        """Return where scores are kept, or None."""
+        if self.checkpoint is None:
+            return None
+        identity = {
+            "estimator": type(self).__name__,
+            "data": digest(vars(data)),
+            "folds": digest(folds),
+            "parameters": digest(self.members, seed),
+        }
+        return Checkpoint(self.checkpoint, identity, {"seed": seed})
 
     def _search_rows(self, data, folds, seed):
         """Return the rows to search on, their folds, and an order with balanced beginnings."""

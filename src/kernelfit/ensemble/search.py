@@ -18,7 +18,9 @@ from kernelfit.ensemble.features import Data, Features
 from kernelfit.ensemble.members import Member
 from kernelfit.ensemble.outcome import scaled_losses, squared_losses
 from kernelfit.ensemble.part import TrainingPart
-from kernelfit.utils.jobs import run_in_order
+from kernelfit.utils.checkpoint import Checkpoint
+from kernelfit.utils.digest import digest
+from kernelfit.utils.jobs import run_jobs
 
 Array = NDArray[Any]
 Fold = tuple[Array, Array]
@@ -128,6 +130,8 @@ class Search:
     clock : Clock
     report : callable
         ``report(done, total, what, best loss)`` after every unit of work.
+    checkpoint : Checkpoint, default=None
+        Where the scores of a recipe on a fold are kept.
     """
 
     def __init__(
@@ -140,7 +144,9 @@ class Search:
         n_jobs: int | None,
         clock: Clock,
         report: Callable[..., None],
+        checkpoint: Checkpoint | None = None,
     ) -> None:
+        self._checkpoint = checkpoint
         self._data, self._n_jobs, self._clock, self._report = data, n_jobs, clock, report
         self._folds, self._order, self._seed = folds, order, seed
         self._few = self._rows(RACE_ROWS)
@@ -165,7 +171,7 @@ class Search:
                 (train[np.isin(train, rows)], test[np.isin(test, rows)]) for train, test in folds
             ]
             folds = [(train, test) for train, test in folds if len(train) and len(test)]
-        return _Rows(self._data, folds, self._seed)
+        return _Rows(self._data, folds, self._seed, self._checkpoint)
 
     def _choose_rows(self, recipes: Sequence[Any], raced: Found) -> None:
         """Take as many rows as leave time for half of the recipes."""
@@ -230,8 +236,10 @@ class Search:
 class _Rows:
     """Training parts and test rows of every fold."""
 
-    def __init__(self, data: Data, folds: Sequence[Fold], seed: int) -> None:
-        self._data = data
+    def __init__(
+        self, data: Data, folds: Sequence[Fold], seed: int, checkpoint: Checkpoint | None
+    ) -> None:
+        self._data, self._checkpoint = data, checkpoint
         self.folds = list(folds)
         self._seed = seed
         self._parts = [TrainingPart(data.take(train), seed) for train, _ in folds]
@@ -243,19 +251,34 @@ class _Rows:
         """The rows that some fold tests."""
         return np.flatnonzero(self._count)
 
+    def _key(self, k: int, *what: Any) -> str:
+        return f"{k:03d}-" + digest(what, *self.folds[k])[:40]
+
+    def _stored(self, k: int, *what: Any) -> Array | None:
+        """Return the scores on a fold that an earlier run has kept, or None."""
+        if self._checkpoint is None:
+            return None
+        return (self._checkpoint.get(self._key(k, *what)) or {}).get("scores")
+
     def scores(
         self, recipe: Any, widths: Sequence[float], ridges: Sequence[float], n_jobs: int | None
     ) -> Array:
         """Return out-of-fold scores of shape (n_widths, n_ridges, n, k)."""
         data, folds = self._data, self.folds
-        jobs = [
-            (k, recipe, widths, ridges, part.knows(recipe)) for k, part in enumerate(self._parts)
-        ]
-        found = run_in_order(_fold_scores, jobs, (data, folds, self._seed), n_jobs=n_jobs)
+        found = {k: self._stored(k, recipe, widths, ridges) for k in range(len(folds))}
+        left = [k for k, scores in found.items() if scores is None]
+        jobs = [(k, recipe, widths, ridges, self._parts[k].knows(recipe)) for k in left]
+        for number, (scores, features) in run_jobs(
+            _fold_scores, jobs, (data, folds, self._seed), n_jobs=n_jobs
+        ):
+            k = left[number]
+            found[k] = scores
+            self._parts[k].keep(recipe, features)
+            if self._checkpoint is not None:
+                self._checkpoint.put(self._key(k, recipe, widths, ridges), {"scores": scores})
         out = np.zeros((len(widths), len(ridges), *data.targets.shape))
-        for (result, features), part, (_, test) in zip(found, self._parts, folds, strict=True):
-            part.keep(recipe, features)
-            out[:, :, test] += result
+        for k, (_, test) in enumerate(folds):
+            out[:, :, test] += found[k]
         out[:, :, self._count == 0] = np.nan
         out /= np.maximum(self._count, 1)[:, None]
         return out

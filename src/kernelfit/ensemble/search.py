@@ -20,7 +20,7 @@ from kernelfit.ensemble.outcome import scaled_losses, squared_losses
 from kernelfit.ensemble.part import TrainingPart
 from kernelfit.utils.checkpoint import Checkpoint
 from kernelfit.utils.digest import digest
-from kernelfit.utils.jobs import run_jobs
+from kernelfit.utils.jobs import Shared, run_jobs
 
 Array = NDArray[Any]
 Fold = tuple[Array, Array]
@@ -241,7 +241,7 @@ class _Rows:
     ) -> None:
         self._data, self._checkpoint = data, checkpoint
         self.folds = list(folds)
-        self._seed = seed
+        self._shared = Shared(data, self.folds, seed)
         self._parts = [TrainingPart(data.take(train), seed) for train, _ in folds]
         tests = [test for _, test in folds]
         self._count = np.bincount(np.concatenate(tests), minlength=len(data.weight))
@@ -268,9 +268,7 @@ class _Rows:
         found = {k: self._stored(k, recipe, widths, ridges) for k in range(len(folds))}
         left = [k for k, scores in found.items() if scores is None]
         jobs = [(k, recipe, widths, ridges, self._parts[k].knows(recipe)) for k in left]
-        for number, (scores, features) in run_jobs(
-            _fold_scores, jobs, (data, folds, self._seed), n_jobs=n_jobs
-        ):
+        for number, (scores, features) in run_jobs(_fold_scores, jobs, self._shared, n_jobs=n_jobs):
             k = left[number]
             found[k] = scores
             self._parts[k].keep(recipe, features)

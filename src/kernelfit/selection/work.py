@@ -3,7 +3,7 @@
 from kernelfit.selection.folds import Cell, CellValues, run_task
 from kernelfit.utils.checkpoint import Checkpoint
 from kernelfit.utils.digest import digest
-from kernelfit.utils.jobs import run_jobs
+from kernelfit.utils.jobs import Shared, run_jobs
 
 # Of a search: what changes neither the cells, nor where they belong.
 _FREE = ("checkpoint", "cv", "n_average", "n_jobs", "scoring", "verbose")
@@ -20,7 +20,7 @@ class Work:
     """
 
     def __init__(self, search, parts):
-        self.parts = parts
+        self.parts, self._shared = parts, Shared(parts)
         self._n_jobs, self._prefer = search.n_jobs, search._prefer
         self._checkpoint = None
         if search.checkpoint is not None:
@@ -40,9 +40,8 @@ class Work:
         found = {k: self._stored(task) for k, task in enumerate(tasks)}
         left = [k for k, result in found.items() if result is None]
         jobs = [(tasks[k],) for k in left]
-        shared = (self.parts,)
         for number, result in run_jobs(
-            run_task, jobs, shared, n_jobs=self._n_jobs, prefer=self._prefer
+            run_task, jobs, self._shared, n_jobs=self._n_jobs, prefer=self._prefer
         ):
             task = tasks[left[number]]
             found[left[number]] = result

@@ -19,16 +19,40 @@ from kernelfit.utils.threads import one_blas_thread
 Function = Callable[..., Any]
 Jobs = Mapping[int, tuple[Any, ...]]
 
-_ATTEMPTS = 3  # after which a job that ends its worker is an error
+_MAX_FAILURES = 4  # in a row, after which a job that ends its worker is an error
 # Arrays of more bytes are shared by processes of one host. They can be written to, which changes
 # nothing for others: code that is compiled for arrays to read alone would be compiled once more.
 _MEMMAP = {"max_nbytes": 2**17, "mmap_mode": "c"}
 
 
+class Shared:
+    """What all jobs read: sent once, also for jobs that are run later.
+
+    Parameters
+    ----------
+    *values : object
+        The first arguments of all jobs.
+    """
+
+    def __init__(self, *values: Any) -> None:
+        self.values = values
+        self._sent: dict[Any, Any] = {}
+
+    def sent(self, where: Any, send: Callable[[tuple[Any, ...]], Any]) -> Any:
+        """Return what stands for the values somewhere; they are sent by the first call."""
+        if where not in self._sent:
+            self._sent[where] = send(self.values)
+        return self._sent[where]
+
+    def forget(self) -> None:
+        """Have the values sent anew."""
+        self._sent.clear()
+
+
 def run_jobs(
     function: Function,
     jobs: Sequence[tuple[Any, ...]],
-    shared: tuple[Any, ...] = (),
+    shared: Shared | tuple[Any, ...] = (),
     *,
     n_jobs: int | None = None,
     prefer: Literal["threads", "processes"] = "threads",
@@ -42,7 +66,7 @@ def run_jobs(
         what is shared.
     jobs : sequence of tuple
         The arguments in which jobs differ: few bytes, as they travel with each.
-    shared : tuple, default=()
+    shared : Shared or tuple, default=()
         The arguments that they have in common.
     n_jobs : int, default=None
         How many run at a time, as in joblib.
@@ -60,14 +84,19 @@ def run_jobs(
     [(0, 1), (1, 3), (2, 9)]
     """
     left = dict(enumerate(jobs))
-    for attempt in range(_ATTEMPTS):
+    shared = shared if isinstance(shared, Shared) else Shared(*shared)
+    failures = 0  # without a job that ended in between
+    while True:
         try:
             for number, result in _run(function, dict(left), shared, n_jobs, prefer):
+                failures = 0
                 del left[number]
                 yield number, result
             return
         except (BrokenProcessPool, CancelledError):  # a process, or data on a cluster, is lost
-            if attempt + 1 == _ATTEMPTS:
+            shared.forget()
+            failures += 1
+            if failures == _MAX_FAILURES:
                 raise
 
 
@@ -86,7 +115,7 @@ def shares_memory(prefer: Literal["threads", "processes"] = "threads") -> bool:
 
 
 def _run(
-    function: Function, jobs: Jobs, shared: tuple[Any, ...], n_jobs: int | None, prefer: str
+    function: Function, jobs: Jobs, shared: Shared, n_jobs: int | None, prefer: str
 ) -> Iterator[tuple[int, Any]]:
     backend, _ = get_active_backend(prefer=prefer)
     name = type(backend).__name__
@@ -103,11 +132,11 @@ def _run(
         return_as="generator_unordered" if as_they_end else "list",
         **_MEMMAP,
     )
-    yield from parallel(delayed(_call)(function, shared, *item) for item in jobs.items())
+    yield from parallel(delayed(_call)(function, shared.values, *item) for item in jobs.items())
 
 
 def _run_on_dask(
-    client: Any, function: Function, jobs: Jobs, shared: tuple[Any, ...]
+    client: Any, function: Function, jobs: Jobs, shared: Shared
 ) -> Iterator[tuple[int, Any]]:
     """Run jobs on the workers of a dask client.
 
@@ -116,7 +145,10 @@ def _run_on_dask(
     """
     from dask.distributed import as_completed
 
-    (data,) = client.scatter([shared], broadcast=True, hash=False)
+    def scatter(values: tuple[Any, ...]) -> Any:
+        return client.scatter([values], broadcast=True, hash=False)[0]
+
+    data = shared.sent(client.id, scatter)
     futures = {
         client.submit(_call, function, data, number, job, pure=False): number
         for number, job in jobs.items()
@@ -129,16 +161,14 @@ def _run_on_dask(
         client.cancel(list(futures))
 
 
-def _run_on_ray(
-    function: Function, jobs: Jobs, shared: tuple[Any, ...]
-) -> Iterator[tuple[int, Any]]:
+def _run_on_ray(function: Function, jobs: Jobs, shared: Shared) -> Iterator[tuple[int, Any]]:
     """Run jobs on the workers of ray, which runs those of a lost one again.
 
     Not through its own adapter, which starts new processes for every call.
     """
     import ray
 
-    data, call = ray.put(shared), ray.remote(_call_on_copy)
+    data, call = shared.sent("ray", ray.put), ray.remote(_call_on_copy)
     left = [call.remote(function, data, number, job) for number, job in jobs.items()]
     try:
         while left:

@@ -29,6 +29,7 @@ from kernelfit import (
     TKLRegressorCV,
 )
 from kernelfit.learners.plan import PlanSource
+from kernelfit.selection import work as work_module
 from kernelfit.selection.folds import Common, Parts
 from kernelfit.utils.digest import digest
 
@@ -152,3 +153,13 @@ def test_the_geometry_of_a_fold_is_computed_once():
         parts.inside(fold)
         parts.across(fold)
     assert kernel.calls == 4
+
+
+def test_progress_is_shown_and_the_time_foretold(monkeypatch, caplog):
+    monkeypatch.setattr(work_module, "_SILENCE", -1.0)
+    with caplog.at_level("INFO", logger="kernelfit"):
+        KernelSVCCV(**GRID, cv=2, verbose=1).fit(POINTS, LABELS)
+    messages = [record.message for record in caplog.records if " cells, about " in record.message]
+    assert [message.split(",")[0] for message in messages[:3]] == [
+        "1 of 4 cells", "2 of 4 cells", "3 of 4 cells",
+    ]  # fmt: skip

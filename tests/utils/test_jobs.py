@@ -14,6 +14,8 @@ from threadpoolctl import threadpool_info
 from kernelfit.utils.jobs import run_in_order, run_jobs, shares_memory
 from kernelfit.utils.threads import blas_threads
 
+needs_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+
 
 def total(array, number):
     return float(array.sum()) + number
@@ -95,11 +97,13 @@ def test_an_error_is_that_of_the_job(prefer):
         run_in_order(fail, jobs(1), (None,), n_jobs=2, prefer=prefer)
 
 
+@needs_kill
 def test_the_jobs_of_a_lost_process_run_again(tmp_path):
     found = run_in_order(die_once, jobs(8), (str(tmp_path),), n_jobs=2, prefer="processes")
     assert found == list(range(8)) and (tmp_path / "died").exists()
 
 
+@needs_kill
 def test_a_job_that_ends_its_process_is_an_error_in_the_end(tmp_path):
     with pytest.raises(BrokenProcessPool):
         run_in_order(die, jobs(1), (str(tmp_path),), n_jobs=2, prefer="processes")

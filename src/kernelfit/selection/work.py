@@ -1,12 +1,17 @@
 """The work of a search: tasks that are run, or found in a checkpoint."""
 
+import time
+
 from kernelfit.selection.folds import Cell, CellValues, run_task
 from kernelfit.utils.checkpoint import Checkpoint
 from kernelfit.utils.digest import digest
 from kernelfit.utils.jobs import Shared, run_jobs
+from kernelfit.utils.progress import show_progress
 
 # Of a search: what changes neither the cells, nor where they belong.
 _FREE = ("checkpoint", "cv", "n_average", "n_jobs", "scoring", "verbose")
+
+_SILENCE = 5.0  # seconds between reports
 
 
 class Work:
@@ -21,7 +26,7 @@ class Work:
 
     def __init__(self, search, parts):
         self.parts, self._shared = parts, Shared(parts)
-        self._n_jobs, self._prefer = search.n_jobs, search._prefer
+        self._n_jobs, self._prefer, self._verbose = search.n_jobs, search._prefer, search.verbose
         self._checkpoint = None
         if search.checkpoint is not None:
             params = search.get_params(deep=False)
@@ -40,13 +45,19 @@ class Work:
         found = {k: self._stored(task) for k, task in enumerate(tasks)}
         left = [k for k, result in found.items() if result is None]
         jobs = [(tasks[k],) for k in left]
-        for number, result in run_jobs(
-            run_task, jobs, self._shared, n_jobs=self._n_jobs, prefer=self._prefer
+        began = said = time.perf_counter()
+        for done, (number, result) in enumerate(
+            run_jobs(run_task, jobs, self._shared, n_jobs=self._n_jobs, prefer=self._prefer), 1
         ):
             task = tasks[left[number]]
             found[left[number]] = result
             if self._checkpoint is not None and isinstance(task, Cell):
                 self._checkpoint.put(_key(task), vars(result))
+            now = time.perf_counter()
+            if self._verbose and now - said > _SILENCE and done < len(left):
+                said = now
+                rest = (now - began) / done * (len(left) - done)
+                show_progress().info("%d of %d cells, about %.0f s left", done, len(left), rest)
         return [found[k] for k in range(len(tasks))]
 
     def _stored(self, task):

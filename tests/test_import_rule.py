@@ -40,13 +40,17 @@ MAY_USE_SKLEARN = {
     # The shells of the clusterings; the numerics beside them are free of it.
     "clustering/affinities.py",
     "clustering/base.py",
+    "clustering/bmmc.py",
     "clustering/cds.py",
     "clustering/kernel_kmeans.py",
+    "clustering/mmc.py",
+    "clustering/published_affinities.py",
+    "clustering/rim.py",
     "clustering/spectral.py",
 }
 MAY_USE_PRIVATE_SKLEARN = Path("utils", "sklearn_private.py")
 # Imported inside functions, by one module each.
-OPTIONAL = {"matplotlib", "torch", "triton", "dask", "ray"}
+OPTIONAL = {"jinja2", "matplotlib", "torch", "triton", "dask", "ray"}
 # A leading underscore means "used in its own package", also behind a dot. What others may reach:
 PROTOCOLS = {
     "_parameter_constraints",  # scikit-learn's
@@ -77,11 +81,14 @@ HOOKS = {
         "_weigh",
     },
     "inspection": {
+        "_check_table",
         "_check_test_data",
         "_factor_matrix",
         "_group_rows",
         "_initial_kernel",
+        "_machines",
         "_row_blocks",
+        "_schema",
         "_support_gram",
         "_support_kernel",
         "_thetas",

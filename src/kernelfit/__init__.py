@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from kernelfit.utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from kernelfit.clustering.bmmc import BayesianMaxMarginClustering
     from kernelfit.clustering.cds import CDSClustering, CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
+    from kernelfit.clustering.mmc import MaxMarginClustering
+    from kernelfit.clustering.rim import RIMClustering
     from kernelfit.ensemble.auto import AutoKernelClassifier, AutoKernelRegressor
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
     from kernelfit.estimators.forest import ForestKernel
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AutoKernelClassifier",
     "AutoKernelRegressor",
+    "BayesianMaxMarginClustering",
     "CDSClustering",
     "CDSKClustering",
     "DANKClassifier",
@@ -73,7 +77,9 @@ __all__ = [
     "MKLClassifierCV",
     "MKLRegressor",
     "MKLRegressorCV",
+    "MaxMarginClustering",
     "NadarayaWatson",
+    "RIMClustering",
     "RandomFeatureAlignment",
     "TKLClassifier",
     "TKLClassifierCV",
@@ -87,6 +93,7 @@ __all__ = [
 _HOME = {
     "AutoKernelClassifier": "kernelfit.ensemble.auto",
     "AutoKernelRegressor": "kernelfit.ensemble.auto",
+    "BayesianMaxMarginClustering": "kernelfit.clustering.bmmc",
     "CDSClustering": "kernelfit.clustering.cds",
     "CDSKClustering": "kernelfit.clustering.cds",
     "DANKClassifier": "kernelfit.estimators.dank",
@@ -120,7 +127,9 @@ _HOME = {
     "MKLClassifierCV": "kernelfit.selection.mkl_cv",
     "MKLRegressor": "kernelfit.estimators.mkl",
     "MKLRegressorCV": "kernelfit.selection.mkl_cv",
+    "MaxMarginClustering": "kernelfit.clustering.mmc",
     "NadarayaWatson": "kernelfit.estimators.nadaraya_watson",
+    "RIMClustering": "kernelfit.clustering.rim",
     "RandomFeatureAlignment": "kernelfit.estimators.random_features",
     "TKLClassifier": "kernelfit.estimators.tkl",
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
-from kernelfit.kernels.forest import Forest, LeafKernel, RatioKernel, cooccurrence
+from kernelfit.kernels.forest import Forest, LeafKernel, PathKernel, RatioKernel, cooccurrence
 from tests.reference import kernels as reference
 
 
@@ -23,7 +23,11 @@ def forest_of(trees):
 
 @pytest.mark.parametrize(
     ("kernel", "naive"),
-    [(LeafKernel, reference.leaf_shares), (RatioKernel, reference.ratio_rf)],
+    [
+        (LeafKernel, reference.leaf_shares),
+        (RatioKernel, reference.ratio_rf),
+        (PathKernel, reference.path_shares),
+    ],
 )
 def test_kernels_match_loops(kernel, naive, data):
     X, Y, trees = data
@@ -45,7 +49,7 @@ def test_leaf_kernel_is_psd(data):
     X, _, trees = data
     k = LeafKernel(forest_of(trees))
     assert k.psd and np.linalg.eigvalsh(k(X))[0] >= -1e-12
-    assert not RatioKernel(k.forest).psd
+    assert not RatioKernel(k.forest).psd and not PathKernel(k.forest).psd
 
 
 def test_cooccurrence_in_blocks(monkeypatch):
@@ -60,7 +64,7 @@ def test_cooccurrence_in_blocks(monkeypatch):
 def test_a_tree_without_a_test():
     stump = (np.array([-2]), np.array([-2.0]), np.array([-1]), np.array([-1]))
     forest = Forest.join([stump])
-    for kernel in (LeafKernel(forest), RatioKernel(forest)):
+    for kernel in (LeafKernel(forest), RatioKernel(forest), PathKernel(forest)):
         np.testing.assert_array_equal(kernel(np.zeros((2, 1)), np.ones((3, 1))), np.ones((2, 3)))
 
 

@@ -60,9 +60,10 @@ def test_public_names_have_numpydoc_sections(name):
     public = getattr(kernelfit, name)
     doc = inspect.getdoc(public)
     result = "Attributes" if inspect.isclass(public) else "Returns"
-    for title in ("Parameters", result, "Examples"):
+    parameters = inspect.signature(public).parameters
+    for title in (*(["Parameters"] if parameters else []), result, "Examples"):
         assert has_section(doc, title), title
-    for parameter in inspect.signature(public).parameters:
+    for parameter in parameters:
         assert documents(doc, parameter), parameter
 
 
@@ -105,6 +106,8 @@ def test_fitted_attributes_are_documented(name):
     X, y = load_iris(return_X_y=True)
     cls = getattr(kernelfit, name)
     grids = {key: v for key, v in GRIDS.items() if key in inspect.signature(cls).parameters}
+    if name.startswith("AutoKernel"):  # whose honest score repeats the fit
+        grids["members"] = ["gaussian (standard)"]
     doc = inspect.getdoc(cls).partition("\nAttributes\n")[2].partition("\n\n")[0]
     stated = re.findall(r"^((?:\w+, )*\w+) : ", doc, re.MULTILINE)
     stated = {attribute for names in stated for attribute in names.split(", ")}

@@ -23,7 +23,7 @@ ESTIMATORS = [
     and not name.startswith(("AutoKernel", "NadarayaWatson"))
 ]
 # Parameters that do not change what is fitted, or are drawn elsewhere: n_jobs by a check.
-LEFT_ALONE = {"verbose", "n_jobs", "checkpoint", "feature_map"}
+LEFT_ALONE = {"verbose", "n_jobs", "checkpoint", "feature_map", "device"}
 
 
 def generator(seed: int, part: str) -> np.random.Generator:

@@ -121,6 +121,8 @@ class StandardKernelSearch(KernelSearch):
 
     def _common(self, X):
         """Return what the kernels share, where it fits beside a kernel matrix in every job."""
+        if self.device is not None and self.kernel != "precomputed":
+            return Common()
         if callable(self.kernel):
             matrix = c_ordered(CheckedKernel(self.kernel)(X, X))
             check_kernel_matrix(matrix, "the matrix returned by the kernel")

@@ -53,6 +53,7 @@ class KernelSearch(BaseEstimator):
         "verbose": ["verbose"],
     }
     _prefer = "processes"  # most of the work is not compiled, and so holds the interpreter's lock
+    device = None  # where the search has no such parameter
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -6,6 +6,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.regressor import RegressorMachine
+from kernelfit.estimators.standard import DEVICE
 from kernelfit.estimators.svm import MULTICLASS, KernelSVC, KernelSVR
 from kernelfit.selection.kernel_search import StandardKernelSearch
 
@@ -79,6 +80,8 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
     checkpoint : str or path, default=None
         Directory in which finished cells are kept, so that a search that was interrupted goes on
         from there, with the same result.
+    device : str, default=None
+        See `KernelSVC`. On a device the cells take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -129,9 +132,10 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         **StandardKernelSearch._parameter_constraints,
         **ClassifierMachine._parameter_constraints,
         **MULTICLASS,
+        **DEVICE,
     }
     _machine_class = KernelSVC
-    _names = (*StandardKernelSearch._names, *MULTICLASS, "class_weight")
+    _names = (*StandardKernelSearch._names, *MULTICLASS, "class_weight", *DEVICE)
 
     def __init__(
         self,
@@ -156,6 +160,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         cache_size=1000,
         n_jobs=None,
         checkpoint=None,
+        device=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -178,6 +183,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         self.cache_size = cache_size
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
+        self.device = device
         self.verbose = verbose
 
 
@@ -242,6 +248,8 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
     checkpoint : str or path, default=None
         Directory in which finished cells are kept, so that a search that was interrupted goes on
         from there, with the same result.
+    device : str, default=None
+        See `KernelSVR`. On a device the cells take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -287,8 +295,10 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         **StandardKernelSearch._parameter_constraints,
         "epsilons": ["array-like", None],
         "loss": RegressorMachine._parameter_constraints["loss"],
+        **DEVICE,
     }
     _machine_class = KernelSVR
+    _names = (*StandardKernelSearch._names, *DEVICE)
 
     def __init__(
         self,
@@ -310,6 +320,7 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         cache_size=1000,
         n_jobs=None,
         checkpoint=None,
+        device=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -329,4 +340,5 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         self.cache_size = cache_size
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
+        self.device = device
         self.verbose = verbose

@@ -26,7 +26,9 @@ class Work:
 
     def __init__(self, search, parts):
         self.parts, self._shared = parts, Shared(parts)
-        self._n_jobs, self._prefer, self._verbose = search.n_jobs, search._prefer, search.verbose
+        # On a device jobs would compete for its memory.
+        self._n_jobs = search.n_jobs if search.device is None else 1
+        self._prefer, self._verbose = search._prefer, search.verbose
         self._checkpoint = None
         if search.checkpoint is not None:
             params = search.get_params(deep=False)

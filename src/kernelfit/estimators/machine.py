@@ -17,6 +17,9 @@ from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
 
 _CHUNK_BYTES = 2**26  # of kernel values computed at a time in prediction
+# The same for a kernel that has prepared the support vectors: they stay near the processor; but no
+# fewer points than make matrix products worth while.
+_NEAR_BYTES, _NEAR_ROWS = 2**20, 64
 _MAX_NUMBER = 1e150  # of targets and costs: products of two are finite
 
 
@@ -40,6 +43,7 @@ class KernelMachine(BaseEstimator):
     _cost_range = (0.0, _MAX_NUMBER)  # products of two are finite
     n_jobs = None  # where the machine has no such parameter
     _polish = True  # whether to go on towards the exact solution once the tolerance is met
+    _memory: float | None = None  # that cache_size="auto" takes a share of; None to look for it
     _shares_cache = False  # whether problems on all rows read one cache of kernel rows
     _root: Any = None  # the initial kernel, where the learned ones multiply it
 
@@ -81,6 +85,10 @@ class KernelMachine(BaseEstimator):
         """Return checked data. Errors name the owner."""
         owner = self if owner is None else owner
         return validate_data(owner, X, reset=False, dtype=np.float64)
+
+    def _row_order(self, y):
+        """Return the order of the rows in which problems are solved; None for the given one."""
+        return None
 
     def _training_rows(self, X, targets, weight):
         """Return the rows to train on, and their weights: all of positive weight."""
@@ -146,7 +154,12 @@ class KernelMachine(BaseEstimator):
 
     def _fit(self, X, y, weight, previous, matrix=None):
         """Learn and set the fitted attributes."""
-        plan, rows = self._plan(X, y, weight, matrix)
+        order = self._row_order(y) if matrix is None else None
+        if order is None:
+            plan, rows = self._plan(X, y, weight, matrix)
+        else:
+            plan, rows = self._plan(X[order], y[order], weight[order])
+            rows = order[rows]
         n_groups = len(plan.groups)
         start = previous._start(X.shape[0], plan, rows)
         learned = plan.learn(
@@ -277,17 +290,36 @@ class KernelMachine(BaseEstimator):
     def _evaluate(self, X):
         """Return the decision values at checked points."""
         values = np.empty((X.shape[0], len(self.intercept_)))
+        prepared = self._prepared_kernel()
         step = self._chunk_rows(X)
+        if prepared is not None:
+            step = min(step, max(_NEAR_ROWS, _NEAR_BYTES // (8 * len(self.support_))))
         with np.errstate(over="ignore", invalid="ignore"):
             for first in range(0, X.shape[0], step):
                 part = X[first : first + step]
-                values[first : first + step] = self._chunk_values(part)
+                if prepared is None:
+                    values[first : first + step] = self._chunk_values(part)
+                else:
+                    values[first : first + step] = self._combined(prepared(part))
         if not np.isfinite(values).all():
             row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
             raise ValueError(
                 f"expected points of moderate size, got overflow in the kernel at row {row}"
             )
         return values
+
+    def _prepared_kernel(self):
+        """Return the function from points to their kernel with the support vectors, or None.
+
+        There is one where all problems share a kernel that gains from their preparation.
+        """
+        shared = len(self._kernels) == 1 and self._root is None and len(self.support_)
+        against = getattr(self._kernels[0], "against", None) if shared else None
+        return None if against is None else against(self.support_vectors_)
+
+    def _combined(self, K):
+        """Return the decision values from the kernel of points with the support vectors."""
+        return decision_values(K, self.dual_coef_, self.intercept_, self.n_support_)
 
     def _own_rows(self, number, used):
         """Return which of a kernel's own points some support vectors are."""
@@ -307,7 +339,7 @@ class KernelMachine(BaseEstimator):
                 K = X[:, self.support_] * np.float64(self._scales[0])
             else:
                 K = kernel(X, self.support_vectors_)
-            return decision_values(K, self.dual_coef_, self.intercept_, self.n_support_)
+            return self._combined(K)
         # Kernels that multiply one initial kernel share its values.
         K_root = None if root is None else root(X, self.support_vectors_)
         values = np.tile(self.intercept_, (X.shape[0], 1))

@@ -21,6 +21,7 @@ from kernelfit.kernels.standard import (
 )
 from kernelfit.learners.training import TrainingGram, fits
 from kernelfit.tasks.multiclass import problem_coef
+from kernelfit.utils.memory import cache_bytes
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix, check_widths
 
@@ -145,18 +146,23 @@ class StandardKernelMachine(KernelMachine):
     def _make_gram(self, X, weight, matrix):
         """Return the kernel, its matrix and whether it is known to be positive semidefinite."""
         kernel = self._initial_kernel = self._make_kernel(X, weight)
-        cache_bytes = self.cache_size * 2**20
+        memory = cache_bytes(self.cache_size, self._memory)
+        dense_bytes = self._dense_bytes(memory)
         psd = is_psd(kernel)
         matrix = X if kernel is None else None if matrix is None else matrix(kernel)
         checked = kernel
         if callable(self.kernel):
             checked = CheckedKernel(self.kernel)
-            if matrix is None and fits(X.shape[0], cache_bytes):
+            if matrix is None and fits(X.shape[0], dense_bytes):
                 matrix = c_ordered(checked(X, X))
                 check_kernel_matrix(matrix, "the matrix returned by the kernel")
-        gram = TrainingGram(checked, X, cache_bytes, matrix=matrix)
+        gram = TrainingGram(checked, X, memory, dense_bytes=dense_bytes, matrix=matrix)
         self._shares_cache = not gram.dense
         return kernel, gram, psd
+
+    def _dense_bytes(self, memory):
+        """Return up to what size the whole matrix is computed at once, rather than rows of it."""
+        return memory
 
     @property
     def coef_(self):

@@ -1,12 +1,15 @@
 """Support vector machines with a given kernel."""
 
+from numbers import Real
 from typing import ClassVar
+
+import numpy as np
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.estimators.standard import StandardKernelMachine
 from kernelfit.learners.fixed import FixedLearner
-from kernelfit.utils.sklearn_private import StrOptions
+from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 # Of the classifiers that divide more than two classes into problems.
 MULTICLASS = {
@@ -16,8 +19,23 @@ MULTICLASS = {
 }
 
 
+# Of a kernel matrix that is computed as a whole by default. Beyond, more rows than are needed are
+# dearer than single steps on a matrix in memory are cheap.
+_WHOLE_BYTES = 2**29
+
+
 class FixedKernelMachine(StandardKernelMachine):
     """The learner of both machines."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **StandardKernelMachine._parameter_constraints,
+        "cache_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+    }
+
+    def _dense_bytes(self, memory):
+        # Every pair of many classes reads a part of the matrix.
+        pairs = getattr(self, "multi_class", None) == "ovo" and len(self.classes_) > 2
+        return memory if pairs or self.cache_size != "auto" else min(memory, _WHOLE_BYTES)
 
     def _learner(self, X, targets, weight, unit_cost, matrix):
         kernel, gram, psd = self._make_gram(X, weight, matrix)
@@ -80,10 +98,11 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     max_iter : int, default=1000
         Largest number of rounds in one problem. A round improves a block of about a
         thousand variables.
-    cache_size : float, default=1000
+    cache_size : float or "auto", default="auto"
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
         in single precision when needed and the latest are kept; the certificate remains in
-        double precision.
+        double precision. "auto" is a quarter of the memory that is available, limits of containers
+        and of the process included; of a matrix above 512 MB, needed rows alone are computed then.
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows and classes.
     n_jobs : int, default=None
@@ -170,7 +189,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **StandardKernelMachine._parameter_constraints,
+        **FixedKernelMachine._parameter_constraints,
         **ClassifierMachine._parameter_constraints,
         **MULTICLASS,
     }
@@ -191,7 +210,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         class_weight=None,
         tol=1e-6,
         max_iter=1000,
-        cache_size=1000,
+        cache_size="auto",
         warm_start=False,
         n_jobs=None,
         verbose=0,
@@ -213,6 +232,15 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _row_order(self, y):
+        # Class by class, the matrix of each pair of classes is made of four blocks.
+        if self._precomputed or self.multi_class != "ovo":
+            return None
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) <= 2 or (labels[1:] >= labels[:-1]).all():
+            return None
+        return np.argsort(labels, kind="stable")
 
 
 class KernelSVR(RegressorMachine, FixedKernelMachine):
@@ -257,10 +285,11 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000
         Largest number of rounds. A round improves a block of about a thousand variables.
-    cache_size : float, default=1000
+    cache_size : float or "auto", default="auto"
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
         in single precision when needed and the latest are kept; the certificate remains in
-        double precision.
+        double precision. "auto" is a quarter of the memory that is available, limits of containers
+        and of the process included; of a matrix above 512 MB, needed rows alone are computed then.
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows.
     verbose : int, default=0
@@ -331,7 +360,7 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **StandardKernelMachine._parameter_constraints,
+        **FixedKernelMachine._parameter_constraints,
         **RegressorMachine._parameter_constraints,
     }
 
@@ -348,7 +377,7 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         fit_intercept=True,
         tol=1e-6,
         max_iter=1000,
-        cache_size=1000,
+        cache_size="auto",
         warm_start=False,
         verbose=0,
     ):

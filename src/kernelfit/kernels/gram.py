@@ -18,6 +18,7 @@ Array = NDArray[Any]
 RowFunction = Callable[[Array], Array]
 
 _MIN_CACHED_ROWS = 4
+_MAX_RUNS = 4  # of successive indices up to which blocks are copied, not entries
 # Bytes of float64 rows computed at a time: few enough to stay near the processor, and enough of
 # them to make matrix products worth while.
 _MAX_TEMPORARY = 2**24
@@ -100,7 +101,13 @@ class DenseGram:
     def block(self, idx: Array, exact: bool = False) -> Array:
         """Return K[idx][:, idx] as a C-contiguous float64 array of its own."""
         out = np.empty((len(idx), len(idx)))
-        gather(self.whole, idx, idx, out)
+        runs = _runs(idx)
+        if runs is None:
+            gather(self.whole, idx, idx, out)
+            return out
+        for place, rows in runs:  # as of two classes of sorted rows
+            for column, columns in runs:
+                out[place, column] = self.whole[rows, columns]
         return out
 
     def product(self, idx: Array, coef: Array, power: int = 1) -> Array:
@@ -124,6 +131,22 @@ class DenseGram:
     ) -> None:
         """Accumulate, and add (K o K)[idx].T @ squares to `out_squares`."""
         _accumulate_both(self.whole, idx, coef, squares, out, out_squares)
+
+
+def _runs(idx: Array) -> list[tuple[slice, slice]] | None:
+    """Return the few runs of successive numbers in idx: their places, and the numbers.
+
+    None where there are many.
+    """
+    ends = [*(np.flatnonzero(idx[1:] - idx[:-1] != 1) + 1).tolist(), len(idx)]
+    if len(ends) > _MAX_RUNS:
+        return None
+    starts = [0, *ends[:-1]]
+    return [
+        (slice(start, end), slice(idx[start], idx[start] + end - start))
+        for start, end in zip(starts, ends, strict=True)
+        if end > start
+    ]
 
 
 def c_ordered(K: Array) -> Array:

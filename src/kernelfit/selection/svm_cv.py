@@ -70,9 +70,10 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         The relative gap to reach in the folds.
     max_iter : int, default=1000
         Largest number of rounds in one problem.
-    cache_size : float, default=1000
-        Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
-        rows of kernel matrices are computed on demand.
+    cache_size : float or "auto", default="auto"
+        Memory in MB for the distances and the kernel matrix of one job; "auto" is a sixteenth of
+        the memory that is available. Where they need more, the rows of kernel matrices are
+        computed on demand.
     n_jobs : int, default=None
         Number of folds worked on at a time; threads unless a joblib backend is configured.
     verbose : int, default=0
@@ -123,6 +124,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
 
     _parameter_constraints: ClassVar[dict] = {
         **StandardKernelSearch._parameter_constraints,
+        "cache_size": KernelSVC._parameter_constraints["cache_size"],
         **ClassifierMachine._parameter_constraints,
         **MULTICLASS,
     }
@@ -149,7 +151,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         tol=1e-06,
         search_tol=0.0001,
         max_iter=1000,
-        cache_size=1000,
+        cache_size="auto",
         n_jobs=None,
         verbose=0,
     ):
@@ -227,9 +229,10 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         The relative gap to reach in the folds.
     max_iter : int, default=1000
         Largest number of rounds in one problem.
-    cache_size : float, default=1000
-        Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
-        rows of kernel matrices are computed on demand.
+    cache_size : float or "auto", default="auto"
+        Memory in MB for the distances and the kernel matrix of one job; "auto" is a sixteenth of
+        the memory that is available. Where they need more, the rows of kernel matrices are
+        computed on demand.
     n_jobs : int, default=None
         Number of folds worked on at a time; threads unless a joblib backend is configured.
     verbose : int, default=0
@@ -275,6 +278,7 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
 
     _parameter_constraints: ClassVar[dict] = {
         **StandardKernelSearch._parameter_constraints,
+        "cache_size": KernelSVC._parameter_constraints["cache_size"],
         "epsilons": ["array-like", None],
         "loss": RegressorMachine._parameter_constraints["loss"],
     }
@@ -298,7 +302,7 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         tol=1e-06,
         search_tol=0.0001,
         max_iter=1000,
-        cache_size=1000,
+        cache_size="auto",
         n_jobs=None,
         verbose=0,
     ):

@@ -20,8 +20,9 @@ from kernelfit.tasks.task import Certificate, Task
 from kernelfit.utils.jit import jit
 from kernelfit.utils.threads import threads_for
 
-# Blocks hold at least this many variables, and at most four times as many.
-BLOCK = 1024
+# Blocks hold at least this many variables, and at most four times as many; a matrix in memory with
+# up to so many rows is one block.
+BLOCK, WHOLE = 1024, 1536
 # A block is solved until its violation is this fraction of the violation at the round's start.
 _REDUCTION = 0.1
 # Pair steps that cost about as much as a factorisation of f variables: f^3 / _FLOPS_PER_STEP.
@@ -114,7 +115,7 @@ class DualState(ABC):
         whole = self.gram.whole
         rounding = _ROUNDOFF * float(np.abs(g).max())  # a smaller violation may be out of reach
         self.exact = False
-        if whole is not None and task.n <= BLOCK:
+        if whole is not None and task.n <= WHOLE:
             # One block holds everything: no coordination between blocks to wait for.
             target = max(violation * min(max(wanted, 1e-4), _REDUCTION), rounding)
             return self.solve_block(self._ridged(whole, None), None, target, polish)
@@ -224,7 +225,7 @@ def run_rounds(
     polishing = POLISH_ROUNDS if polish else 0
     rounds, was_met, stalled = 0, False, False
     while True:
-        if task.n <= BLOCK:
+        if task.n <= WHOLE:
             state.refresh()  # costs less than a wrong turn
         found = state.certificate()
         met = found.meets(tol, beta)

@@ -163,7 +163,7 @@ def test_warm_start_needs_as_many_rows_and_classes(starts, other):
 
 def test_warm_start_of_regression():
     X, y = load_diabetes(return_X_y=True)
-    model = KernelSVR(C=100.0, warm_start=True).fit(X, y)
+    model = KernelSVR(C=1e4, warm_start=True).fit(X, y)
     cold = model.n_iter_
     assert model.fit(X, y).n_iter_ < cold
 

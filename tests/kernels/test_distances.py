@@ -118,3 +118,16 @@ def test_equal_sparse_points_are_at_distance_zero():
     assert not D.diagonal().any()
     assert np.all(D[~np.eye(30, dtype=bool)] > 0.0)
     np.testing.assert_array_equal(RBF(1e92)(X, X.copy()).diagonal(), 1.0)
+
+
+@pytest.mark.parametrize("d", [3, 40])
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 300])
+def test_halves_of_a_symmetric_matrix_are_joined(rng, d, n, monkeypatch):
+    monkeypatch.setattr("kernelfit.kernels.distances._STRIP_BYTES", 0)
+    monkeypatch.setattr("kernelfit.kernels.distances._STRIP_ROWS", 40)
+    X = rng.normal(size=(n, d))
+    K = RBF(0.1)(X)
+    np.testing.assert_array_equal(K, K.T)
+    np.testing.assert_array_equal(K.diagonal(), 1.0)
+    np.testing.assert_allclose(K, RBF(0.1)(X, X.copy()), rtol=1e-12)
+    np.testing.assert_allclose(squared_distances(X), squared_distances(X, X.copy()), atol=1e-12)

@@ -213,10 +213,8 @@ def pad_features(XT: Array) -> Array:
     return np.pad(XT, ((0, missing), (0, 0))) if missing else XT
 
 
-def sum_squared_differences(A: Array, XT: Array, out: Array) -> None:
-    """Fill ``out[i, j]`` with the squared distance of row i of A to column j of XT.
-
-    Where out has fewer columns than XT, those at the end are left out.
+def sum_squared_differences(A: Array, XT: Array, out: Array, first: int = 0) -> None:
+    """Fill ``out[i, j]`` with the squared distance of row i of A to column first + j of XT.
 
     Every entry is summed over the features in one fixed order. So an entry does not depend on
     which rows are asked for together, equal points are at distance zero and have equal rows, and
@@ -229,14 +227,15 @@ def sum_squared_differences(A: Array, XT: Array, out: Array) -> None:
         It need not be copied where d is a multiple of four; see :func:`pad_features`.
     out : ndarray of shape (m, n or less)
         All in C order and of one dtype.
+    first : int, default=0
     """
     if A.shape[1] % 4:
         A, XT = np.ascontiguousarray(pad_features(A.T).T), pad_features(XT)
-    _sum_squared_differences(A, XT, out, np.empty(out.shape[1], dtype=out.dtype))
+    _sum_squared_differences(A, XT, out, np.empty(out.shape[1], dtype=out.dtype), first)
 
 
 @jit()
-def _sum_squared_differences(A: Array, XT: Array, out: Array, spare: Array) -> None:
+def _sum_squared_differences(A: Array, XT: Array, out: Array, spare: Array, offset: int) -> None:
     """Do the work on a number of features that is a multiple of four."""
     m, d = A.shape
     n = out.shape[1]
@@ -254,8 +253,8 @@ def _sum_squared_differences(A: Array, XT: Array, out: Array, spare: Array) -> N
                 a0, a1, a2, a3 = A[i, k], A[i, k + 1], A[i, k + 2], A[i, k + 3]
                 b0, b1, b2, b3 = A[i2, k], A[i2, k + 1], A[i2, k + 2], A[i2, k + 3]
                 for place in range(start, stop):
-                    j = np.uint64(place)
-                    x0, x1, x2, x3 = XT[k, j], XT[k + 1, j], XT[k + 2, j], XT[k + 3, j]
+                    j, c = np.uint64(place), np.uint64(place + offset)
+                    x0, x1, x2, x3 = XT[k, c], XT[k + 1, c], XT[k + 2, c], XT[k + 3, c]
                     s0, s1, s2, s3 = x0 - a0, x1 - a1, x2 - a2, x3 - a3
                     t0, t1, t2, t3 = x0 - b0, x1 - b1, x2 - b2, x3 - b3
                     first[j] += (s0 * s0 + s1 * s1) + (s2 * s2 + s3 * s3)

@@ -209,7 +209,7 @@ def run_rounds(
     tol : float
         Relative duality gap.
     max_iter : int
-        Largest number of rounds.
+        Largest number of passes: as many rounds as take every variable once, a block at a time.
     polish : bool
         Whether to go on for a few rounds towards the exact solution once the tolerance is met.
     callback : callable or None
@@ -223,6 +223,7 @@ def run_rounds(
     task, beta = state.task, state.beta
     history: list[tuple[float, float]] = []
     polishing = POLISH_ROUNDS if polish else 0
+    max_rounds = max_iter * -(-task.n // WHOLE)
     rounds, was_met, stalled = 0, False, False
     while True:
         if task.n <= WHOLE:
@@ -232,7 +233,7 @@ def run_rounds(
         enough = met and (polishing == 0 or task.count_free(beta) > MAX_POLISH_VARIABLES)
         # Rounds do not mend a gap that is not a number: products of extreme numbers overflowed.
         hopeless = stalled or np.isnan(found.gap)
-        ends = enough or hopeless or found.gap <= found.resolution or rounds == max_iter
+        ends = enough or hopeless or found.gap <= found.resolution or rounds == max_rounds
         if not state.exact and (ends or (met and not was_met)):
             state.refresh()
             continue  # and judge again
@@ -247,7 +248,7 @@ def run_rounds(
         wanted = 0.0 if met else 0.3 * tol * abs(found.objective) / found.gap
         stalled = not state.improve(wanted, polish=met) or _stands_still(history)
         rounds += 1
-    ending: Ending = "max_iter" if rounds == max_iter and not stalled else "rounding"
+    ending: Ending = "max_iter" if rounds == max_rounds and not stalled else "rounding"
     decision = state.exact_decision()
     # Where the entries of K are far above the linear term, their rounding makes K indefinite.
     if task.p.any():

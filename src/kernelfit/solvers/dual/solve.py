@@ -67,7 +67,7 @@ def solve_dual(
         Stop when the duality gap is at most ``tol`` times the objective. Where rounding errors keep
         it above, stop without convergence.
     max_iter : int, default=1000
-        Largest number of rounds.
+        Largest number of passes: as many rounds as take every variable once, a block at a time.
     start : ndarray of shape (n,), optional
         Start from the feasible point closest to this one.
     assume_psd : bool, default=False

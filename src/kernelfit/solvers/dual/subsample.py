@@ -54,8 +54,24 @@ def subsample_start(gram: Gram, task: Task, solve: Any) -> FloatArray | None:
     support = np.flatnonzero(result.x)
     decision = np.zeros(n)
     gram.accumulate(points[support], result.x[support], decision)
-    beta = best_dual(task.p - decision - result.intercept, task)
+    residual = task.p - decision - task.intercept(decision)
+    beta = best_dual(residual, task)
     if task.ridge is None:
         free = small.is_free(result.x)
         beta[points[free]] = result.x[free] / factor
+        _complete_sum(beta, residual, task)
     return task.project(beta)
+
+
+def _complete_sum(beta: FloatArray, residual: FloatArray, task: Task) -> None:
+    """Give beta the required sum by the variables that are least sure of their bound.
+
+    The projection onto all points of this sum would move every variable off its bound.
+    """
+    if task.total is None:
+        return
+    missing = task.total - float(beta.sum())
+    order = np.argsort(np.abs(np.abs(residual) - task.epsilon), kind="stable")
+    room = (task.upper - beta if missing > 0.0 else beta - task.lower)[order]
+    before = np.cumsum(room) - room
+    beta[order] += np.sign(missing) * np.clip(abs(missing) - before, 0.0, room)

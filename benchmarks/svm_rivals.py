@@ -2,8 +2,8 @@
 
 Each case runs in a process of its own. The rivals stop at their own `tol` of 1e-3; the relative
 duality gaps of their solutions are recomputed in float64, and ours is asked for the smallest of
-them. Times are user CPU seconds, the least of some fits: the machine is shared, and on a virtual one
-the first use of memory costs the system more than the fit.
+them. Times are user CPU seconds, the least of some fits: the machine is shared, and on a virtual
+one the first use of memory costs the system more than the fit.
 """
 
 import json
@@ -92,7 +92,9 @@ def _gap(kernel, X, p, beta, C):
     """Recompute a gap in chunks of rows."""
     support = np.flatnonzero(beta)
     values = kernel.against(X[support])
-    f = np.concatenate([values(part) @ beta[support] for part in np.array_split(X, len(X) // 500 + 1)])
+    f = np.concatenate(
+        [values(part) @ beta[support] for part in np.array_split(X, len(X) // 500 + 1)]
+    )
 
     class Product:  # stands for K: relative_gap only multiplies by its support columns
         def __getitem__(self, _):
@@ -138,7 +140,9 @@ def main():
         for case in cases:
             command = [sys.executable, "-m", "benchmarks.svm_rivals", json.dumps(case)]
             env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-            out = subprocess.run(command, check=True, capture_output=True, text=True, env=env).stdout
+            out = subprocess.run(
+                command, check=True, capture_output=True, text=True, env=env
+            ).stdout
             record.rows.append({"part": part, **json.loads(out.splitlines()[-1])})
             print(out.splitlines()[-1], flush=True)
     record.save(records.path_of("svm_rivals"))

@@ -22,6 +22,8 @@ MULTICLASS = {
 # Of a kernel matrix that is computed as a whole by default. Beyond, more rows than are needed are
 # dearer than single steps on a matrix in memory are cheap.
 _WHOLE_BYTES = 2**29
+# Rows up to which the problems of many classes are solved beyond the tolerance.
+_POLISHED_ROWS = 1000
 
 
 class FixedKernelMachine(StandardKernelMachine):
@@ -34,12 +36,17 @@ class FixedKernelMachine(StandardKernelMachine):
 
     def _dense_bytes(self, memory):
         # Every pair of many classes reads a part of the matrix.
-        pairs = getattr(self, "multi_class", None) == "ovo" and len(self.classes_) > 2
+        pairs = getattr(self, "multi_class", None) == "ovo" and self._has_many_classes
         return memory if pairs or self.cache_size != "auto" else min(memory, _WHOLE_BYTES)
+
+    @property
+    def _has_many_classes(self):
+        return len(getattr(self, "classes_", ())) > 2
 
     def _learner(self, X, targets, weight, unit_cost, matrix):
         kernel, gram, psd = self._make_gram(X, weight, matrix)
-        return FixedLearner(gram, kernel, psd, self.tol, self.max_iter, self._polish)
+        polish = self._polish and not (self._has_many_classes and X.shape[0] > _POLISHED_ROWS)
+        return FixedLearner(gram, kernel, psd, self.tol, self.max_iter, polish)
 
 
 class KernelSVC(ClassifierMachine, FixedKernelMachine):
@@ -56,7 +63,8 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     with :math:`f = \sum_i \beta_i k(x_i, \cdot)` and :math:`C_i` the product of `C`, the sample
     weight and the class weight. Training stops when the difference of the two values, the duality
     gap, is at most `tol` times the objective, and then removes what is left of it by a few more
-    rounds where that is possible.
+    rounds where that costs little: with the kernel matrix in memory and, for more than two classes,
+    up to 1,000 rows.
 
     Parameters
     ----------

@@ -44,7 +44,9 @@ _ROUNDER = 1.5 * 2.0**52
 _LOG2_E = 1.0 / np.log(2.0)
 # ln 2 in two parts, the first with so few digits that its product with k is exact.
 _LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
-_C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12 = (1.0 / factorial(k) for k in range(2, 13))
+_C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12 = (
+    1.0 / factorial(k) for k in range(2, 13)
+)
 _BIAS, _SHIFT = np.uint64(1023), np.uint64(52)
 # Beyond, e^x is taken for 0 and infinity: there are no bits of 2^k.
 _LEAST, _MOST = -708.0, 709.4

@@ -15,9 +15,9 @@ Indices = NDArray[np.intp]
 class TrainingGram:
     """The Gram matrix of the training rows, all of them or the rows of one problem.
 
-    It is held in float64 where it takes at most `dense_bytes`; otherwise rows are computed on demand
-    and cached in float32, in as much as `cache_bytes`. The cache of a part does not depend on how many are in use at a time, and
-    so neither do the results.
+    It is held in float64 where it takes at most `dense_bytes`; otherwise rows are computed on
+    demand and cached in float32, in as much as `cache_bytes`. The cache of a part does not depend
+    on how many are in use at a time, and so neither do the results.
 
     Parameters
     ----------

@@ -70,10 +70,10 @@ def _of_system() -> Iterator[int]:
 
 def _of_windows() -> int:
     class Status(ctypes.Structure):
-        _fields_ = [  # noqa: RUF012
+        _fields_ = [
             ("length", ctypes.c_ulong),
             ("load", ctypes.c_ulong),
-            *((name, ctypes.c_ulonglong) for name in ("total", "available", "a", "b", "c", "d", "e")),
+            *((name, ctypes.c_ulonglong) for name in ("total", "available", *"abcde")),
         ]
 
     status = Status(length=ctypes.sizeof(Status))

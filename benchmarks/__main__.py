@@ -15,6 +15,7 @@ BENCHMARKS = {
     ),
     "mkl": ("one fit over 20 Gaussians, and over the bank of the TKL paper", "1 min"),
     "svm_core": ("the SVM dual, cold and warm, beside SVC and SVR at the same gap", "10 min"),
+    "gpu": ("KernelSVC, KernelSVR and ridge on a GPU, which it needs", "3 min"),
     "svm_large": ("KernelSVC and SVC on 49,990 rows, time and memory", "1 min"),
     "dank": ("DANK's solvers beside the paper's algorithm, and 49,990 rows", "2 min"),
     "tkl": ("one fit of TKL beside one of SVC or SVR, growth with the rows", "2 min"),
@@ -25,6 +26,7 @@ BENCHMARKS = {
     "dank_tables": ("accuracy of DANK, KNPL and SVM by the papers' protocol", "2 h"),
     "dank_comparators": ("accuracy of LogDet, RF, NW beside the DANK paper", "1 h"),
     "mkl_tables": ("accuracy of multiple kernels by the papers' protocols", "1 h"),
+    "cds_comparators": ("accuracy of the CDS paper's fifteen clusterings", "3 h"),
     "cds_tables": ("accuracy of clusterings, and learned against uniform weights", "2 h"),
 }
 

@@ -1,5 +1,6 @@
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 # Two processes that save different signatures of one function at the same moment can leave
@@ -10,6 +11,8 @@ WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 if WORKER is not None:
     base = os.environ.get("NUMBA_CACHE_DIR") or ROOT / ".cache" / "numba"
     os.environ["NUMBA_CACHE_DIR"] = str(Path(base) / WORKER)
+
+os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn, not shown
 
 import hypothesis  # noqa: E402
 import numpy as np  # noqa: E402
@@ -45,3 +48,11 @@ def benchmark_data() -> Callable[[str], dict[str, np.ndarray]]:
         return arrays
 
     return load
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    """Close the figures that a test has left open: matplotlib warns of many."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

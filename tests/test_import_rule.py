@@ -14,7 +14,9 @@ import kernelfit
 # Top to bottom. A package imports from lower lines only, never from its own line.
 LAYERS = (
     ("kernelfit",),  # the public names
-    ("cli", "report", "inspection"),
+    ("cli",),
+    ("report",),
+    ("inspection", "io"),
     ("ensemble",),
     ("selection",),
     ("estimators", "clustering", "datasets"),
@@ -31,18 +33,24 @@ MAY_USE_SKLEARN = {
     "ensemble",
     "estimators",
     "inspection",
+    "io",
     "report",
     "selection",
     "utils",
     # The shells of the clusterings; the numerics beside them are free of it.
     "clustering/affinities.py",
     "clustering/base.py",
+    "clustering/bmmc.py",
     "clustering/cds.py",
     "clustering/kernel_kmeans.py",
+    "clustering/mmc.py",
+    "clustering/published_affinities.py",
+    "clustering/rim.py",
     "clustering/spectral.py",
 }
 MAY_USE_PRIVATE_SKLEARN = Path("utils", "sklearn_private.py")
-OPTIONAL = {"matplotlib", "torch", "dask"}  # imported inside functions, by one module each
+# Imported inside functions, by one module each.
+OPTIONAL = {"jinja2", "matplotlib", "torch", "triton", "dask"}
 # A leading underscore means "used in its own package", also behind a dot. What others may reach:
 PROTOCOLS = {
     "_parameter_constraints",  # scikit-learn's
@@ -73,11 +81,14 @@ HOOKS = {
         "_weigh",
     },
     "inspection": {
+        "_check_table",
         "_check_test_data",
         "_factor_matrix",
         "_group_rows",
         "_initial_kernel",
+        "_machines",
         "_row_blocks",
+        "_schema",
         "_support_gram",
         "_support_kernel",
         "_thetas",

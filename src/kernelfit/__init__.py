@@ -7,9 +7,14 @@ scikit-learn nor numba and compiles nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from kernelfit.utils.version import __version__ as __version__
+
 if TYPE_CHECKING:
+    from kernelfit.clustering.bmmc import BayesianMaxMarginClustering
     from kernelfit.clustering.cds import CDSClustering, CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
+    from kernelfit.clustering.mmc import MaxMarginClustering
+    from kernelfit.clustering.rim import RIMClustering
     from kernelfit.ensemble.auto import AutoKernelClassifier, AutoKernelRegressor
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
     from kernelfit.estimators.forest import ForestKernel
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.estimators.union import KernelUnionClassifier, KernelUnionRegressor
+    from kernelfit.io.files import load, save
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
     from kernelfit.selection.gpk_cv import GPKClassifierCV, GPKRegressorCV
     from kernelfit.selection.knpl_cv import KNPLClassifierCV, KNPLRegressorCV
@@ -34,11 +40,10 @@ if TYPE_CHECKING:
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
     from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
 
-__version__ = "0.1.0.dev0"
-
 __all__ = [
     "AutoKernelClassifier",
     "AutoKernelRegressor",
+    "BayesianMaxMarginClustering",
     "CDSClustering",
     "CDSKClustering",
     "DANKClassifier",
@@ -72,18 +77,23 @@ __all__ = [
     "MKLClassifierCV",
     "MKLRegressor",
     "MKLRegressorCV",
+    "MaxMarginClustering",
     "NadarayaWatson",
+    "RIMClustering",
     "RandomFeatureAlignment",
     "TKLClassifier",
     "TKLClassifierCV",
     "TKLRegressor",
     "TKLRegressorCV",
+    "load",
     "path",
+    "save",
 ]
 
 _HOME = {
     "AutoKernelClassifier": "kernelfit.ensemble.auto",
     "AutoKernelRegressor": "kernelfit.ensemble.auto",
+    "BayesianMaxMarginClustering": "kernelfit.clustering.bmmc",
     "CDSClustering": "kernelfit.clustering.cds",
     "CDSKClustering": "kernelfit.clustering.cds",
     "DANKClassifier": "kernelfit.estimators.dank",
@@ -117,13 +127,17 @@ _HOME = {
     "MKLClassifierCV": "kernelfit.selection.mkl_cv",
     "MKLRegressor": "kernelfit.estimators.mkl",
     "MKLRegressorCV": "kernelfit.selection.mkl_cv",
+    "MaxMarginClustering": "kernelfit.clustering.mmc",
     "NadarayaWatson": "kernelfit.estimators.nadaraya_watson",
+    "RIMClustering": "kernelfit.clustering.rim",
     "RandomFeatureAlignment": "kernelfit.estimators.random_features",
     "TKLClassifier": "kernelfit.estimators.tkl",
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",
     "TKLRegressor": "kernelfit.estimators.tkl",
     "TKLRegressorCV": "kernelfit.selection.tkl_cv",
+    "load": "kernelfit.io.files",
     "path": "kernelfit.selection.path",
+    "save": "kernelfit.io.files",
 }
 
 

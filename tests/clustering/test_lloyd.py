@@ -116,3 +116,21 @@ def test_ties_do_not_move_points():
     result = kernel_kmeans(X @ X.T, np.array([1, 1, 0]), 2, 10)
     assert result.converged and result.n_iter == 1
     np.testing.assert_array_equal(result.labels, [1, 1, 0])
+
+
+def test_a_local_optimum_certified():
+    """No point has a nearer mean, and no mean but that of its points has less inertia."""
+    X = np.random.default_rng(5).standard_normal((60, 3))
+    counts = np.random.default_rng(6).integers(1, 4, 60).astype(float)
+    K = np.exp(-0.2 * ((X[:, None] - X) ** 2).sum(axis=2))
+    start = spread_start(K, 4, np.random.default_rng(7).uniform(size=4), counts)
+    result = kernel_kmeans(K, start, 4, 300, counts)
+    assert result.converged
+    distances = np.empty((60, 4))
+    for k in range(4):
+        w = np.where(result.labels == k, counts, 0.0)
+        w /= w.sum()
+        distances[:, k] = 1.0 - 2.0 * K @ w + w @ K @ w
+    own = distances[np.arange(60), result.labels]
+    assert (own <= distances.min(axis=1) + 1e-9).all()
+    assert result.inertia == pytest.approx(counts @ own)

@@ -16,7 +16,8 @@ from kernelfit import CDSKClustering
 SCRIPT = """
 import hashlib, sys, warnings
 import numpy as np
-from kernelfit import CDSClustering, CDSKClustering, KernelKMeans
+from kernelfit import BayesianMaxMarginClustering, CDSClustering, CDSKClustering, KernelKMeans
+from kernelfit import MaxMarginClustering, RIMClustering
 
 warnings.simplefilter("ignore")
 n_jobs = {n_jobs}
@@ -30,14 +31,22 @@ models = [
     (CDSKClustering(5, affinity="nearest_neighbors", max_iter=0), cloud),
     (CDSKClustering(5, affinity="self_representation"), cloud[:600]),
     (CDSKClustering(5, n_landmarks=300, mode="relaxed"), cloud),
+    (CDSKClustering(5, affinity="density"), cloud),
+    (CDSKClustering(5, affinity="sparse_manifold"), grid),
+    (CDSKClustering(5, affinity="smooth_representation"), cloud[:200]),
+    (CDSKClustering(5, affinity="random_forest"), cloud[:300]),
     (CDSClustering(5), grid[:400]),
     (KernelKMeans(5), cloud),
+    (MaxMarginClustering(5), cloud[:600]),
+    (MaxMarginClustering(2), cloud[:80]),
+    (RIMClustering(5), cloud[:600]),
+    (BayesianMaxMarginClustering(5, max_iter=10), cloud[:600]),
 ]
 for model, X in models:
     model.set_params(n_jobs=n_jobs, random_state=0).fit(X)
     new = 0.5 * (X[:99] + X[1:100])
     parts = [model.labels_, model.predict(new)]
-    if not isinstance(model, KernelKMeans):
+    if hasattr(model, "transform"):
         parts += [model.weights_, model.embedding_, model.history_, model.transform(new)]
     print(*(hashlib.sha256(np.ascontiguousarray(part)).hexdigest()[:16] for part in parts))
 """
@@ -63,7 +72,7 @@ def one_thread():
 @pytest.mark.parametrize(("threads", "n_jobs"), [(2, 1), (1, 2), (2, 2), (2, None)])
 def test_bits_do_not_depend_on_threads(threads, n_jobs, one_thread):
     """Labels, weights, embeddings and predictions, each fit in a process of its own."""
-    assert len(one_thread) == 8
+    assert len(one_thread) == 16
     assert run(threads, n_jobs) == one_thread
 
 

@@ -6,11 +6,25 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
-from kernelfit import CDSClustering, CDSKClustering, KernelKMeans
+from kernelfit import (
+    BayesianMaxMarginClustering,
+    CDSClustering,
+    CDSKClustering,
+    KernelKMeans,
+    MaxMarginClustering,
+    RIMClustering,
+)
 
 SPECTRAL = ["rbf", "self_tuning", "nearest_neighbors", "self_representation"]
+PUBLISHED = [
+    "density",
+    "sparse_manifold",
+    "smooth_representation",
+    "random_forest",
+    "ratio_forest",
+]
 MODELS = [
-    *(CDSKClustering(3, affinity=affinity) for affinity in SPECTRAL),
+    *(CDSKClustering(3, affinity=affinity) for affinity in SPECTRAL + PUBLISHED),
     *(CDSClustering(3, affinity=affinity) for affinity in SPECTRAL),
     *(CDSKClustering(3, gamma=gamma) for gamma in ("variance", "scale", "reconstruction")),
     CDSKClustering(3, n_landmarks=20),
@@ -19,6 +33,10 @@ MODELS = [
     CDSKClustering(3, mu="entropy"),
     KernelKMeans(3),
     KernelKMeans(3, affinity="self_tuning"),
+    MaxMarginClustering(3),
+    MaxMarginClustering(2),
+    RIMClustering(3),
+    BayesianMaxMarginClustering(3, max_iter=20),
 ]
 
 
@@ -46,10 +64,10 @@ def test_weights_are_repeated_rows(model, data):
     kept = weight[order] > 0
     first = (np.cumsum(weight) - weight)[order][kept]
     np.testing.assert_array_equal(weighted.labels_[kept], repeated.labels_[first])
-    if isinstance(model, KernelKMeans):
-        assert weighted.inertia_ == repeated.inertia_
+    for name in ("inertia_", "objective_", "bound_", "information_", "log_density_"):
+        np.testing.assert_equal(getattr(weighted, name, 0.0), getattr(repeated, name, 0.0))
+    if not hasattr(model, "transform"):
         return
-    assert weighted.objective_ == repeated.objective_
     np.testing.assert_array_equal(weighted.transform(X), repeated.transform(X))
     np.testing.assert_array_equal(weighted.embedding_[kept], repeated.embedding_[first])
     np.testing.assert_array_equal(weighted.weights_[kept], repeated.weights_[first])

@@ -19,11 +19,14 @@ def test_intervals_follow_the_definition():
         np.testing.assert_allclose(found[j], [-lower[place - 1], upper[place - 1]])
 
 
-def test_sets_follow_the_definition():
+@pytest.mark.parametrize("ties", [False, True])
+def test_sets_follow_the_definition(ties):
     rng = np.random.default_rng(1)
     n, K, alpha = 40, 4, 0.1
     fold, truth = rng.integers(0, K, n), rng.uniform(size=n)
     p = rng.dirichlet(np.ones(3), (K, 6))
+    if ties:  # multiples of 1/4: an equal row does not outvote
+        truth, p = rng.integers(0, 5, n) / 4, rng.multinomial(4, np.ones(3) / 3, (K, 6)) / 4
     found = sets(p, fold, truth, np.ones(n), alpha)
     best = p.mean(axis=0).argmax(axis=1)
     for j in range(6):

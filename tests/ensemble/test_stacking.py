@@ -57,6 +57,22 @@ def test_log_agrees_with_a_conic_solver(seed, pull):
     assert stack.gap <= 1e-8
 
 
+def test_the_gap_is_that_of_the_linear_model():
+    """Stopped early, so that there is a gap; the gradient by differences."""
+    rng = np.random.default_rng(0)
+    p, weight = rng.beta(2, 1, (6, 50)), rng.integers(0, 4, 50).astype(float)
+    stack = stack_log(p, weight, 1e-3, tol=1.0)
+    w, h = stack.weights, 1e-6
+    gradient = [
+        (log_objective(w + e, p, weight, 1e-3) - log_objective(w - e, p, weight, 1e-3)) / (2 * h)
+        for e in h * np.eye(6)
+    ]
+    assert stack.gap > 1e-3
+    assert stack.gap == pytest.approx(w @ gradient - min(gradient), rel=1e-6)
+    optimum = stack_log(p, weight, 1e-3).objective
+    assert stack.objective - optimum <= stack.gap
+
+
 @given(st.integers(0, 10**6), st.integers(1, 12), st.sampled_from([0.0, 1e-4, 1.0]))
 def test_weights_are_in_the_simplex_and_the_gap_bounds_the_loss(seed, m, pull):
     predictions, y, weight = draw(seed, m)

@@ -15,6 +15,7 @@ MEMBERS = {"members": ["gaussian (standard)", "forest"], "cv": 3}
 OPTIONS = {
     "AutoKernelClassifier": MEMBERS,
     "AutoKernelRegressor": MEMBERS,
+    "BayesianMaxMarginClustering": {"max_iter": 20},
     "DANKClassifierCV": ETAS,
     "DANKRegressorCV": {**ETAS, "epsilons": [0.1]},
     "GPKClassifierCV": {"degrees": [1, 2], "Cs": [0.5, 4.0]},
@@ -30,6 +31,9 @@ VARIANTS = [
     kernelfit.CDSKClustering(affinity="nearest_neighbors"),
     kernelfit.CDSKClustering(affinity="self_tuning", assign_labels="cluster_qr"),
     kernelfit.CDSKClustering(n_landmarks=20),
+    kernelfit.CDSKClustering(affinity="density"),
+    kernelfit.CDSKClustering(affinity="sparse_manifold"),
+    kernelfit.CDSKClustering(affinity="smooth_representation"),
     kernelfit.KernelMetric("agop"),
     kernelfit.KernelMetric("agop", diagonal=False, kernel="exponential"),
     kernelfit.KernelMetric("logdet"),
@@ -78,6 +82,7 @@ PRECOMPUTED = [
     kernelfit.CDSKClustering(2, affinity="precomputed"),
     kernelfit.CDSClustering(2, affinity="precomputed"),
     kernelfit.KernelKMeans(2, affinity="precomputed"),
+    kernelfit.MaxMarginClustering(2, affinity="precomputed"),
 ]
 
 

@@ -6,6 +6,8 @@ from sklearn.svm import LinearSVC, LinearSVR
 
 import kernelfit
 from kernelfit import (
+    DANKClassifierCV,
+    DANKRegressorCV,
     GPKClassifier,
     GPKRegressor,
     KernelQuantileRegressor,
@@ -15,6 +17,10 @@ from kernelfit import (
     KernelSVCCV,
     KernelSVR,
     KernelSVRCV,
+    KNPLClassifierCV,
+    KNPLRegressorCV,
+    MKLClassifierCV,
+    MKLRegressorCV,
     TKLClassifier,
     TKLClassifierCV,
     TKLRegressor,
@@ -178,6 +184,7 @@ def test_learned_kernels_of_regression(data, cls, loss, solver):
         ("MKL", {"combination": "lp"}),
         ("MKL", {"combination": "average"}),
         ("MKL", {"combination": "alignment"}),
+        ("KernelUnion", {"families": ["gaussian", "tessellated"]}),
     ],
 )
 def test_factors_and_weights_of_kernels_under_squared_losses(data, name, options, loss):
@@ -234,6 +241,12 @@ def test_searches_take_the_loss(data):
         (KernelSVRCV([0.1], [0.5, 4.0], loss="squared", cv=2), y),
         (TKLClassifierCV([0.5], [0.5, 4.0], loss="squared_hinge", cv=2), labels),
         (TKLRegressorCV([0.5], [0.5, 4.0], loss="squared", cv=2), y),
+        (DANKClassifierCV([0.1], [0.5, 4.0], loss="squared_hinge", cv=2), labels),
+        (DANKRegressorCV([0.1], [0.5, 4.0], loss="squared", cv=2), y),
+        (KNPLClassifierCV([0.1], [0.5, 4.0], loss="squared", cv=2), labels),
+        (KNPLRegressorCV([0.1], [0.5, 4.0], loss="squared_tube", cv=2), y),
+        (MKLClassifierCV([0.5, 4.0], loss="squared_hinge", cv=2), labels),
+        (MKLRegressorCV([0.5, 4.0], loss="squared_tube", cv=2), y),
     ]:
         search.fit(X, targets)
         assert search.best_estimator_.loss == search.loss

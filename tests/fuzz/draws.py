@@ -135,6 +135,11 @@ AFFINITIES = (
     "self_tuning",
     "nearest_neighbors",
     "self_representation",
+    "density",
+    "sparse_manifold",
+    "smooth_representation",
+    "random_forest",
+    "ratio_forest",
     "precomputed",
     min_kernel,
     tanh_kernel,
@@ -166,6 +171,7 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "families": options(["gaussian"], ["gaussian", "feature_gaussian"], ["polynomial"]),
     "gamma": _gamma,
     "gammas": several(lambda rng: "scale" if rng.random() < 0.2 else positive(rng)),
+    "imbalance": options(0.1, 0.5, 1.0),
     "kernel": options(*KERNELS, p=[0.1, 0.2, 0.25, 0.15, 0.2, 0.05, 0.05]),
     "kernels": options(["linear", "rbf"], [{"kernel": "rbf", "features": "each"}], [min_kernel]),
     "kernel_sharing": options("separate", "joint"),
@@ -177,14 +183,17 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "multi_class": options("ovo", "ovr"),
     "n_average": options(1, 2, 10),
     "n_clusters": _count(1, 1),
+    "n_components": _count(1, 1),
     "n_init": options(1, 2),
     "n_landmarks": _count(1, 1),
     "n_neighbors": _count(1, 1),
+    "n_relaxed": options(0, 20, 100),
     "n_nonzero": either(_count(1, 1), options(None), 0.8),
     "nu": either(number(_level), options(1.0), 0.9),
     "out_of_sample": options("neutral", "knn", "nearest", "reciprocal", "smooth", "hyper"),
     "p": options(1.0, 1.5, 2.0, 10.0),
     "partition": _count(1, 1),
+    "penalty": number(positive),
     "ps": several(lambda rng: float(rng.uniform(1.0, 4.0))),
     "quantile": either(number(_level), several(_level)),
     "random_state": number(lambda rng: int(rng.integers(1000))),
@@ -258,7 +267,9 @@ def _reconcile(params, known, data):
     matrices = "basis" in known or "feature_map" in known
     if "solver" in params and (params["solver"] in MATRIX_SOLVERS) != matrices:
         del params["solver"]
-    if "affinity" in params and "mu" not in known and params["affinity"] in AFFINITIES[2:4]:
+    if "affinity" in params and "mu" not in known and params["affinity"] in AFFINITIES[2:9]:
+        del params["affinity"]
+    if params.get("affinity") == "self_tuning" and "imbalance" in known:  # not a kernel
         del params["affinity"]
     if params.get("solver") in ("alternating", "admm") and "tau" in known:
         del params["solver"]

@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelfit.kernels.distances import manhattan_distances, products, squared_distances
+from kernelfit.kernels.distances import (
+    euclidean_distances,
+    manhattan_distances,
+    products,
+    squared_distances,
+    sum_squared_differences,
+)
 from kernelfit.kernels.radial import RBF
 
 # Both sides of the switch from differences to matrix products, and lengths that leave a remainder
@@ -131,3 +137,20 @@ def test_halves_of_a_symmetric_matrix_are_joined(rng, d, n, monkeypatch):
     np.testing.assert_array_equal(K.diagonal(), 1.0)
     np.testing.assert_allclose(K, RBF(0.1)(X, X.copy()), rtol=1e-12)
     np.testing.assert_allclose(squared_distances(X), squared_distances(X, X.copy()), atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [2, 4, 90])
+def test_different_numbers_of_features_are_refused(rng, d):
+    X, Y = rng.normal(size=(3, d)), rng.normal(size=(5, d + 1))
+    with pytest.raises(ValueError):
+        squared_distances(X, Y)
+    with pytest.raises(ValueError):
+        squared_distances(Y, X)
+    with pytest.raises(ValueError, match="features"):
+        euclidean_distances(X, Y)
+
+
+def test_outputs_of_another_shape_are_refused(rng):
+    A, XT = rng.normal(size=(3, 4)), rng.normal(size=(4, 5))
+    with pytest.raises(ValueError, match="shape"):
+        sum_squared_differences(A, XT, np.empty((3, 6)))

@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
-from kernelfit.kernels.forest import Forest, LeafKernel, RatioKernel, cooccurrence
+from kernelfit.kernels.forest import Forest, LeafKernel, PathKernel, RatioKernel, cooccurrence
 from tests.reference import kernels as reference
 
 
@@ -21,7 +23,11 @@ def forest_of(trees):
 
 @pytest.mark.parametrize(
     ("kernel", "naive"),
-    [(LeafKernel, reference.leaf_shares), (RatioKernel, reference.ratio_rf)],
+    [
+        (LeafKernel, reference.leaf_shares),
+        (RatioKernel, reference.ratio_rf),
+        (PathKernel, reference.path_shares),
+    ],
 )
 def test_kernels_match_loops(kernel, naive, data):
     X, Y, trees = data
@@ -43,7 +49,7 @@ def test_leaf_kernel_is_psd(data):
     X, _, trees = data
     k = LeafKernel(forest_of(trees))
     assert k.psd and np.linalg.eigvalsh(k(X))[0] >= -1e-12
-    assert not RatioKernel(k.forest).psd
+    assert not RatioKernel(k.forest).psd and not PathKernel(k.forest).psd
 
 
 def test_cooccurrence_in_blocks(monkeypatch):
@@ -58,5 +64,37 @@ def test_cooccurrence_in_blocks(monkeypatch):
 def test_a_tree_without_a_test():
     stump = (np.array([-2]), np.array([-2.0]), np.array([-1]), np.array([-1]))
     forest = Forest.join([stump])
-    for kernel in (LeafKernel(forest), RatioKernel(forest)):
+    for kernel in (LeafKernel(forest), RatioKernel(forest), PathKernel(forest)):
         np.testing.assert_array_equal(kernel(np.zeros((2, 1)), np.ones((3, 1))), np.ones((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("left", 0, 0),  # a cycle
+        ("left", 0, 10**9),
+        ("right", 0, -5),
+        ("left", 0, 2),  # one node has two parents
+        ("feature", 0, -1),  # a leaf with children
+        ("feature", -1, 0),  # a test without children
+        ("roots", 0, 1),
+        ("roots", 1, 10**9),
+        ("roots", -1, 3),
+    ],
+)
+def test_numbers_that_form_no_trees_are_refused(name, place, value, data):
+    forest = forest_of(data[2])
+    changed = getattr(forest, name).copy()
+    changed[place] = value
+    with pytest.raises(ValueError, match="form none"):
+        replace(forest, **{name: changed})
+    with pytest.raises(ValueError, match="form none"):
+        replace(forest, **{name: getattr(forest, name)[:-1]})
+    with pytest.raises(ValueError, match="form none"):
+        replace(forest, **{name: getattr(forest, name).astype(np.int32)})
+
+
+def test_too_few_features_are_refused(data):
+    forest = forest_of(data[2])
+    with pytest.raises(ValueError, match="at least 4 features"):
+        forest.leaves(data[0][:, :3])

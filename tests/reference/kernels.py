@@ -100,3 +100,23 @@ def ratio_rf(trees, X, Y):
                 alike = [passes(x, node) == passes(y, node) for node in union]
                 K[i, j] += np.mean(alike) if union else 1.0
     return K / len(trees)
+
+
+def path_shares(trees, X, Y):
+    """RAG: the length of the common way from the root over that of the longer way to a leaf."""
+    X, Y = X.astype(np.float32), Y.astype(np.float32)
+    K = np.zeros((len(X), len(Y)))
+    for t in trees:
+
+        def way(x, t=t):
+            nodes = [0]
+            while t.children_left[nodes[-1]] >= 0:
+                left = x[t.feature[nodes[-1]]] <= t.threshold[nodes[-1]]
+                nodes.append((t.children_left if left else t.children_right)[nodes[-1]])
+            return nodes[1:]  # the root is on every way
+
+        for i, x in enumerate(X):
+            for j, y in enumerate(Y):
+                longest = max(len(way(x)), len(way(y)))
+                K[i, j] += len(set(way(x)) & set(way(y))) / longest if longest else 1.0
+    return K / len(trees)

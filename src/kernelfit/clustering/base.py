@@ -22,6 +22,12 @@ from kernelfit.clustering.affinities import (
 )
 from kernelfit.clustering.diagnosis import diagnose_scales
 from kernelfit.clustering.matrices import BlockProducts, LowRank
+from kernelfit.clustering.published_affinities import (
+    DensityAffinity,
+    ForestAffinity,
+    SmoothRepresentationAffinity,
+    SparseManifoldAffinity,
+)
 from kernelfit.clustering.rows import KnownRows, distinct_affinities, row_marks
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.distinct import distinct_points
@@ -50,7 +56,18 @@ class BaseClustering(ClusterMixin, BaseEstimator):
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "affinity": [
             StrOptions(
-                {"rbf", "self_tuning", "nearest_neighbors", "self_representation", "precomputed"}
+                {
+                    "rbf",
+                    "self_tuning",
+                    "nearest_neighbors",
+                    "self_representation",
+                    "density",
+                    "sparse_manifold",
+                    "smooth_representation",
+                    "random_forest",
+                    "ratio_forest",
+                    "precomputed",
+                }
             ),
             callable,
         ],
@@ -68,6 +85,7 @@ class BaseClustering(ClusterMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
     _negative_allowed = False
+    _fewer_is_failure = True  # whether fewer clusters than asked for are not what the method found
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -144,7 +162,7 @@ class BaseClustering(ClusterMixin, BaseEstimator):
         if affinity.by_distance:
             complaints.append((diagnose_scales(points, rows.counts), UserWarning))
         n_found = len(np.unique(self._labels))
-        if n_found < self.n_clusters:
+        if n_found < self.n_clusters and (self._fewer_is_failure or n_found == len(rows.first)):
             why = ""
             if n_found == len(rows.first):
                 why = f": only {n_found} of the points differ"
@@ -253,6 +271,16 @@ class BaseClustering(ClusterMixin, BaseEstimator):
                 return NeighbourAffinity(self.n_neighbors, self.n_jobs)
             case "self_representation":
                 return SelfRepresentationAffinity(self.n_nonzero)
+            case "density":
+                return DensityAffinity(self.gamma, self.n_clusters)
+            case "sparse_manifold":
+                return SparseManifoldAffinity(self.n_neighbors, self.n_jobs)
+            case "smooth_representation":
+                return SmoothRepresentationAffinity()
+            case "random_forest":
+                return ForestAffinity("path", seed, self.n_jobs)
+            case "ratio_forest":
+                return ForestAffinity("ratio", seed, self.n_jobs)
             case "precomputed":
                 return PrecomputedAffinity()
         return CallableAffinity(self.affinity)

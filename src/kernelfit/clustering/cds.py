@@ -55,8 +55,7 @@ class CDSKClustering(BaseCDS):
     ----------
     n_clusters : int, default=8
         Number of clusters c.
-    affinity : {"rbf", "self_tuning", "nearest_neighbors", "self_representation", \
-            "precomputed"} or callable, default="rbf"
+    affinity : str or callable, default="rbf"
         How alike two points are.
 
         * "rbf" is the Gaussian kernel.
@@ -65,10 +64,21 @@ class CDSKClustering(BaseCDS):
         * "nearest_neighbors" is the symmetrised graph of the nearest neighbours, a sparse matrix.
         * "self_representation" is the sparse graph of the coefficients by which the other points
           represent a point, for points in a union of subspaces.
+        * "density" is the Gaussian kernel of twice the variance over the root of both points'
+          densities: points are alike that are close for their surroundings (SC-NS [2]_).
+        * "sparse_manifold" is the sparse graph of the few neighbours that span a plane through a
+          point, for points on several manifolds (SMCE [3]_). With more neighbours, 50 say, it
+          chooses among more.
+        * "smooth_representation" is "self_representation" with ``n_nonzero=None``, where points
+          that represent each other are represented alike (Laplacian regularised l1-graph [4]_).
+        * "random_forest" is the share of the way to their leaves that two points go together in
+          trees that tell the data from noise, whatever the units of the features (RAG [5]_).
+        * "ratio_forest" is the share of the tests on either way that both points answer alike
+          (RatioRF [6]_).
         * "precomputed" takes the affinity matrix, dense or sparse, in place of the points.
         * A callable ``k(X, Y)`` returns a dense or sparse matrix.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
-        Of the kernel :math:`\exp(-\gamma\|x-y\|^2)` of ``affinity="rbf"``.
+        Of the kernel :math:`\exp(-\gamma\|x-y\|^2)` of ``affinity="rbf"`` and "density".
 
         * "median" and "variance" are 1/(2 tau^2), where tau is the median of the distances between
           the distinct points, or their variance; where that is zero, their mean.
@@ -79,7 +89,7 @@ class CDSKClustering(BaseCDS):
         All are 1 where all points are equal. Of many points, 2000 (median, variance) or 1000
         (reconstruction) are used.
     n_neighbors : int, default=10
-        Number of neighbours of ``affinity="nearest_neighbors"``.
+        Number of neighbours of ``affinity="nearest_neighbors"`` and "sparse_manifold".
     n_nonzero : int or None, default=5
         Number of points that represent a point in ``affinity="self_representation"``, found by
         orthogonal matching pursuit. None takes the representation of the lasso instead.
@@ -127,7 +137,7 @@ class CDSKClustering(BaseCDS):
     n_init : int, default=10
         Number of starts of k-means, each of which proposes a partition.
     random_state : int, RandomState instance or None, default=None
-        Of k-means, landmarks and the start of the eigensolver.
+        Of k-means, landmarks, forests and the start of the eigensolver.
     n_jobs : int or None, default=None
         Number of threads for products with a dense affinity matrix and for the neighbour search.
         None takes as many for the products as the linear algebra library is set to, and one for
@@ -170,6 +180,18 @@ class CDSKClustering(BaseCDS):
     ----------
     .. [1] Y. Yang, P. Li. "Discriminative Similarity for Data Clustering". International
        Conference on Learning Representations (2022). https://arxiv.org/abs/2109.08675
+    .. [2] Y. Yang, F. Liang, S. Yan, Z. Wang, T. S. Huang. "On a theory of nonparametric pairwise
+       similarity for clustering: connecting clustering to classification". Advances in Neural
+       Information Processing Systems 27 (2014).
+    .. [3] E. Elhamifar, R. Vidal. "Sparse manifold clustering and embedding". Advances in Neural
+       Information Processing Systems 24 (2011).
+    .. [4] Y. Yang, Z. Wang, J. Yang, J. Wang, S. Chang, T. S. Huang. "Data clustering by Laplacian
+       regularized l1-graph". AAAI Conference on Artificial Intelligence (2014).
+    .. [5] X. Zhu, C. C. Loy, S. Gong. "Constructing robust affinity graphs for spectral
+       clustering". IEEE Conference on Computer Vision and Pattern Recognition (2014).
+    .. [6] M. Bicego, F. Cicalese, A. Mensi. "RatioRF: a novel measure for random forest clustering
+       based on the Tversky's ratio model". IEEE Transactions on Knowledge and Data Engineering
+       (2021).
 
     Examples
     --------
@@ -329,13 +351,12 @@ class CDSClustering(BaseCDS):
     ----------
     n_clusters : int, default=8
         Number of clusters c.
-    affinity : {"rbf", "self_tuning", "nearest_neighbors", "self_representation", \
-            "precomputed"} or callable, default="rbf"
+    affinity : str or callable, default="rbf"
         The similarity S, as for `CDSKClustering`, of any sign.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
         Of ``affinity="rbf"``, as for `CDSKClustering`.
     n_neighbors : int, default=10
-        Number of neighbours of ``affinity="nearest_neighbors"``.
+        Number of neighbours of ``affinity="nearest_neighbors"`` and "sparse_manifold".
     n_nonzero : int or None, default=5
         Number of points that represent a point in ``affinity="self_representation"``; None takes
         the representation of the lasso.
@@ -363,7 +384,7 @@ class CDSClustering(BaseCDS):
     n_init : int, default=10
         Number of starts of k-means, each of which proposes a partition.
     random_state : int, RandomState instance or None, default=None
-        Of k-means and the start of the eigensolver.
+        Of k-means, forests and the start of the eigensolver.
     n_jobs : int or None, default=None
         Number of threads for products with a dense matrix and for the neighbour search, as for
         `CDSKClustering`. The result does not depend on it.

@@ -61,7 +61,7 @@ def matching_pursuit(
     >>> indices[2], coefs[2].round(6)
     (array([1, 0]), array([0.8, 0.6]))
     """
-    X, atoms = _unit_rows(X), _unit_rows(atoms)
+    X, atoms = unit_rows(X), unit_rows(atoms)
     m, n = X.shape[0], atoms.shape[0]
     n_nonzero = min(n_nonzero, n - exclude_self)
     indices = np.empty((m, n_nonzero), dtype=np.intp)
@@ -106,7 +106,17 @@ def _pursue(
     return indices, coefs
 
 
-def _unit_rows(X: Array) -> Array:
+def unit_rows(X: Array) -> Array:
+    """Return the rows scaled to unit length, but for zero rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+    """
     X = np.ascontiguousarray(X, dtype=np.float64)
     largest = np.abs(X).max(axis=1, keepdims=True)
     X = X / np.where((largest > 0) & (largest < _SMALL), largest, 1.0)
@@ -135,7 +145,7 @@ def lasso_representation(X: Array, atoms: Array, ratio: float, *, exclude_self: 
     -------
     ndarray of shape (m, n)
     """
-    X, atoms = _unit_rows(X), _unit_rows(atoms)
+    X, atoms = unit_rows(X), unit_rows(atoms)
     gram = atoms @ atoms.T
     correlations = gram.copy() if exclude_self else X @ atoms.T
     coefs = np.zeros_like(correlations)

@@ -86,7 +86,7 @@ class ClassifierMachine(ClassifierMixin):
             unit_cost,
             self._make_task,
             shape,
-            take_turns=self._shares_cache and shape[0] == shape[1],
+            take_turns=self.device is not None or (self._shares_cache and shape[0] == shape[1]),
         )
 
     def _make_task(self, problem, cost):

@@ -42,6 +42,7 @@ class KernelMachine(BaseEstimator):
     }
     _cost_range = (0.0, _MAX_NUMBER)  # products of two are finite
     n_jobs = None  # where the machine has no such parameter
+    device: Any = None  # likewise
     _polish = True  # whether to go on towards the exact solution once the tolerance is met
     _memory: float | None = None  # that cache_size="auto" takes a share of; None to look for it
     _shares_cache = False  # whether problems on all rows read one cache of kernel rows

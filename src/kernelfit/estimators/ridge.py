@@ -7,7 +7,7 @@ from scipy import sparse
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.regressor import RegressorMachine
-from kernelfit.estimators.standard import StandardKernelMachine
+from kernelfit.estimators.standard import DEVICE, StandardKernelMachine
 from kernelfit.learners.plan import Plan
 from kernelfit.learners.ridge import RidgeLearner
 from kernelfit.tasks.multiclass import Problem
@@ -17,7 +17,7 @@ _CONSTRAINTS = {
     name: constraint
     for name, constraint in StandardKernelMachine._parameter_constraints.items()
     if name not in ("tol", "max_iter", "warm_start")
-}
+} | DEVICE
 
 
 class RidgeMachine(StandardKernelMachine):
@@ -28,7 +28,7 @@ class RidgeMachine(StandardKernelMachine):
 
     def _learner(self, X, targets, weight, unit_cost, matrix):
         kernel, gram, psd = self._make_gram(X, weight, matrix)
-        if not gram.dense:
+        if not gram.dense and self.device is None:
             n = X.shape[0]
             raise ValueError(
                 f"expected cache_size >= {8 * n * n / 2**20:.3g}, the memory in MB of the kernel "
@@ -68,6 +68,11 @@ class KernelRidgeRegressor(RegressorMachine, RidgeMachine):
         Whether the model has an intercept b, which is not penalised.
     cache_size : float, default=1000
         Memory in MB that the kernel matrix may take; the factor takes as much again.
+    device : str, default=None
+        Where to train and predict: None for the processor, "cuda" for a GPU, by torch (extra
+        ``gpu``), in double precision; "cpu" runs the same by torch on the processor. It takes
+        dense X and all kernels by name but "additive", and the GPU's memory counts instead of
+        `cache_size`.
     verbose : int, default=0
         1 reports the result through the logger ``kernelfit``.
 
@@ -149,6 +154,7 @@ class KernelRidgeRegressor(RegressorMachine, RidgeMachine):
         coef0=0.0,
         fit_intercept=True,
         cache_size=1000,
+        device=None,
         verbose=0,
     ):
         self.C = C
@@ -158,6 +164,7 @@ class KernelRidgeRegressor(RegressorMachine, RidgeMachine):
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.cache_size = cache_size
+        self.device = device
         self.verbose = verbose
 
     def _check_targets(self, y):
@@ -210,6 +217,11 @@ class KernelRidgeClassifier(ClassifierMachine, RidgeMachine):
         the sample weights.
     cache_size : float, default=1000
         Memory in MB that the kernel matrix may take; the factor takes as much again.
+    device : str, default=None
+        Where to train and predict: None for the processor, "cuda" for a GPU, by torch (extra
+        ``gpu``), in double precision; "cpu" runs the same by torch on the processor. It takes
+        dense X and all kernels by name but "additive", and the GPU's memory counts instead of
+        `cache_size`.
     verbose : int, default=0
         1 reports the result through the logger ``kernelfit``.
 
@@ -299,6 +311,7 @@ class KernelRidgeClassifier(ClassifierMachine, RidgeMachine):
         fit_intercept=True,
         class_weight=None,
         cache_size=1000,
+        device=None,
         verbose=0,
     ):
         self.C = C
@@ -309,4 +322,5 @@ class KernelRidgeClassifier(ClassifierMachine, RidgeMachine):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.cache_size = cache_size
+        self.device = device
         self.verbose = verbose

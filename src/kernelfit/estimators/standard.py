@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.estimators.machine import KernelMachine
 from kernelfit.kernels.base import KernelFunction, is_psd
+from kernelfit.kernels.device import decision_on_device
 from kernelfit.kernels.gram import c_ordered
 from kernelfit.kernels.standard import (
     KERNEL_NAMES,
@@ -19,11 +20,15 @@ from kernelfit.kernels.standard import (
     kernel_from_name,
     scale_gamma,
 )
-from kernelfit.learners.training import TrainingGram, fits
+from kernelfit.learners.training import DeviceTraining, TrainingGram, fits
 from kernelfit.tasks.multiclass import problem_coef
 from kernelfit.utils.memory import cache_bytes
 from kernelfit.utils.sklearn_private import Interval, StrOptions
+from kernelfit.utils.torch_device import load_torch
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix, check_widths
+
+# Of the machines that also run on a device.
+DEVICE = {"device": [str, None]}
 
 
 class StandardKernelMachine(KernelMachine):
@@ -57,11 +62,12 @@ class StandardKernelMachine(KernelMachine):
 
     @property
     def _takes_sparse(self):
-        return isinstance(self.kernel, str) and self.kernel in SPARSE_NAMES
+        by_name = isinstance(self.kernel, str) and self.kernel in SPARSE_NAMES
+        return by_name and self.device is None
 
     def _check_training_data(self, X, y, owner=None):
         """Return checked data. Names of features are stored in, and errors name, the owner."""
-        _check_density(X, self._takes_sparse, self.kernel)
+        _check_density(X, self._takes_sparse, self.kernel, self.device)
         # A square kernel matrix is checked for symmetry and finiteness at once, later.
         shape = getattr(X, "shape", (0, 1))
         square = self._precomputed and len(shape) == 2 and len(set(shape)) == 1
@@ -92,7 +98,8 @@ class StandardKernelMachine(KernelMachine):
         # What counts is the kernel of the fit, whatever the parameters are now.
         initial = self._initial_kernel
         takes_sparse = isinstance(initial, KernelFunction) and initial.takes_sparse
-        _check_density(X, takes_sparse, "precomputed" if initial is None else initial)
+        takes_sparse = takes_sparse and self.device is None
+        _check_density(X, takes_sparse, "precomputed" if initial is None else initial, self.device)
         if initial is not None:
             return validate_data(owner, X, reset=False, accept_sparse="csr", dtype=np.float64)
         X = check_array(X, dtype=(np.float64, np.float32))
@@ -149,6 +156,9 @@ class StandardKernelMachine(KernelMachine):
         memory = cache_bytes(self.cache_size, self._memory)
         dense_bytes = self._dense_bytes(memory)
         psd = is_psd(kernel)
+        if self.device is not None:
+            self._shares_cache = True
+            return kernel, self._device_gram(kernel, X, memory), psd
         matrix = X if kernel is None else None if matrix is None else matrix(kernel)
         checked = kernel
         if callable(self.kernel):
@@ -164,6 +174,29 @@ class StandardKernelMachine(KernelMachine):
         """Return up to what size the whole matrix is computed at once, rather than rows of it."""
         return memory
 
+    def _device_gram(self, kernel, X, cache_bytes):
+        load_torch(self.device)  # or says at once what is missing
+        return DeviceTraining(kernel, X, self.device, cache_bytes)
+
+    def _chunk_rows(self, X):
+        return super()._chunk_rows(X) if self._kernel_on_host else X.shape[0]
+
+    def _chunk_values(self, X):
+        if self._kernel_on_host:
+            return super()._chunk_values(X)
+        n = len(self.intercept_)
+        coef = np.stack([problem_coef(self.dual_coef_, self.n_support_, k, n) for k in range(n)])
+        values = decision_on_device(self.kernel_, X, self.support_vectors_, coef, self.device)
+        return values + self.intercept_
+
+    def _prepared_kernel(self):
+        return super()._prepared_kernel() if self._kernel_on_host else None
+
+    @property
+    def _kernel_on_host(self):
+        fixed = isinstance(getattr(self, "kernel_", None), KernelFunction) and self._root is None
+        return self.device is None or not fixed or not len(self.support_)
+
     @property
     def coef_(self):
         """The weights of the features, for the linear kernel."""
@@ -175,6 +208,7 @@ class StandardKernelMachine(KernelMachine):
         return np.asarray(np.array(rows) @ self.support_vectors_)
 
 
-def _check_density(X, takes_sparse, kernel):
+def _check_density(X, takes_sparse, kernel, device):
     if sparse.issparse(X) and not takes_sparse:
-        raise TypeError(f"expected dense X for kernel={kernel!r}, got a sparse matrix")
+        cause = f"kernel={kernel!r}" if device is None else f"device={device!r}"
+        raise TypeError(f"expected dense X for {cause}, got a sparse matrix")

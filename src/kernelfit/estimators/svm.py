@@ -7,7 +7,7 @@ import numpy as np
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.regressor import RegressorMachine
-from kernelfit.estimators.standard import StandardKernelMachine
+from kernelfit.estimators.standard import DEVICE, StandardKernelMachine
 from kernelfit.learners.fixed import FixedLearner
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
@@ -116,6 +116,13 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     n_jobs : int, default=None
         Number of problems solved at a time, in threads; -1 for all processors.
         One-vs-rest problems on a kernel matrix that is not stored take turns.
+    device : str, default=None
+        Where to train and predict: None for the solver on the processor, "cuda" for a GPU, by
+        torch (extra ``gpu``); "cpu" runs the same by torch on the processor. It takes dense X
+        and all kernels by name but "additive". The kernel matrix is kept in the GPU's memory in
+        single precision where it fits and computed when needed otherwise, whatever `cache_size`;
+        the certificate remains in double precision. Problems of more than 2,048 rows end as soon
+        as `tol` is met.
     verbose : int, default=0
         1 reports every problem, 2 every round, through the logger ``kernelfit``.
 
@@ -200,6 +207,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         **FixedKernelMachine._parameter_constraints,
         **ClassifierMachine._parameter_constraints,
         **MULTICLASS,
+        **DEVICE,
     }
 
     def __init__(
@@ -221,6 +229,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         cache_size="auto",
         warm_start=False,
         n_jobs=None,
+        device=None,
         verbose=0,
     ):
         self.C = C
@@ -239,6 +248,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
     def _row_order(self, y):
@@ -300,6 +310,13 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         and of the process included; of a matrix above 512 MB, needed rows alone are computed then.
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows.
+    device : str, default=None
+        Where to train and predict: None for the solver on the processor, "cuda" for a GPU, by
+        torch (extra ``gpu``); "cpu" runs the same by torch on the processor. It takes dense X
+        and all kernels by name but "additive". The kernel matrix is kept in the GPU's memory in
+        single precision where it fits and computed when needed otherwise, whatever `cache_size`;
+        the certificate remains in double precision. Problems of more than 2,048 rows end as soon
+        as `tol` is met.
     verbose : int, default=0
         1 reports the result, 2 every round, through the logger ``kernelfit``.
 
@@ -370,6 +387,7 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
     _parameter_constraints: ClassVar[dict] = {
         **FixedKernelMachine._parameter_constraints,
         **RegressorMachine._parameter_constraints,
+        **DEVICE,
     }
 
     def __init__(
@@ -387,6 +405,7 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         max_iter=1000,
         cache_size="auto",
         warm_start=False,
+        device=None,
         verbose=0,
     ):
         self.C = C
@@ -401,4 +420,5 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.warm_start = warm_start
+        self.device = device
         self.verbose = verbose

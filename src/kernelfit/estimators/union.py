@@ -121,7 +121,9 @@ class KernelUnionClassifier(ClassifierMachine, UnionMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the hinge loss.
+        Cost of the loss.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        See `KernelSVC`.
     families : sequence of str, default=None
         Some of the following, or None for all: "gaussian", a Gaussian of any width on all
         features; "feature_gaussian", the same on each feature; "polynomial", generalised polynomial
@@ -236,6 +238,7 @@ class KernelUnionClassifier(ClassifierMachine, UnionMachine):
         self,
         C=1.0,
         *,
+        loss="hinge",
         families=None,
         kernels=(),
         degree=2,
@@ -250,6 +253,7 @@ class KernelUnionClassifier(ClassifierMachine, UnionMachine):
         verbose=0,
     ):
         self.C = C
+        self.loss = loss
         self.families = families
         self.kernels = kernels
         self.degree = degree
@@ -279,9 +283,11 @@ class KernelUnionRegressor(RegressorMachine, UnionMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the epsilon-insensitive loss.
+        Cost of the loss.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `KernelSVR`.
     families : sequence of str, default=None
         Some of the following, or None for all: "gaussian", a Gaussian of any width on all
         features; "feature_gaussian", the same on each feature; "polynomial", generalised polynomial
@@ -382,6 +388,7 @@ class KernelUnionRegressor(RegressorMachine, UnionMachine):
         self,
         C=1.0,
         *,
+        loss="tube",
         epsilon=0.1,
         families=None,
         kernels=(),
@@ -395,6 +402,7 @@ class KernelUnionRegressor(RegressorMachine, UnionMachine):
     ):
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
         self.families = families
         self.kernels = kernels
         self.degree = degree

@@ -1,4 +1,4 @@
-"""Numerical diagnostics of fitted models."""
+"""Diagnostics of fitted models: audits, kernel matrices and pictures."""
 
 from kernelfit.inspection.adaptive import (
     FactorDiagnostics,
@@ -6,5 +6,26 @@ from kernelfit.inspection.adaptive import (
     diagnose_partition,
 )
 from kernelfit.inspection.audit import Audit, audit
+from kernelfit.inspection.fit_displays import ConvergenceDisplay, MetricDisplay, WeightsDisplay
+from kernelfit.inspection.kernel_displays import (
+    EmbeddingDisplay,
+    KernelMatrixDisplay,
+    SpectrumDisplay,
+)
+from kernelfit.inspection.matrices import KernelMatrices, kernel_matrices
 
-__all__ = ["Audit", "FactorDiagnostics", "audit", "diagnose_factor", "diagnose_partition"]
+__all__ = [
+    "Audit",
+    "ConvergenceDisplay",
+    "EmbeddingDisplay",
+    "FactorDiagnostics",
+    "KernelMatrices",
+    "KernelMatrixDisplay",
+    "MetricDisplay",
+    "SpectrumDisplay",
+    "WeightsDisplay",
+    "audit",
+    "diagnose_factor",
+    "diagnose_partition",
+    "kernel_matrices",
+]

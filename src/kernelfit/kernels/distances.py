@@ -117,9 +117,11 @@ class SquaredDistances:
     def __call__(self, X: Data) -> Array:
         """Return the squared distances of the rows of X, an array of shape (n, m)."""
         X = as_data(X)
+        if X.shape[1] != self._Y.shape[1]:
+            raise ValueError(f"expected {self._Y.shape[1]} features, got {X.shape[1]}")
         if self._direct and not sparse.issparse(X):
             D = np.empty((X.shape[0], self._Y.shape[0]))
-            sum_squared_differences(X, self._transposed, D)
+            sum_squared_differences(_padded_rows(X), self._transposed, D)
             return D
         if self._dense and not sparse.issparse(X):
             centre, Y, norms = self._centred
@@ -142,11 +144,12 @@ class SquaredDistances:
         few = max(16, _STRIP_BYTES // (8 * max(n, 1)))
         step = few if self._direct else max(few, _STRIP_ROWS)
         memory = np.empty(min(step, n) * n)
+        rows = _padded_rows(self._Y) if self._direct else self._Y
         for start in range(0, n, step):
             stop = min(start + step, n)
             D = memory[: (stop - start) * stop].reshape(stop - start, stop)
             if self._direct:
-                sum_squared_differences(self._Y[start:stop], self._transposed, D)
+                sum_squared_differences(rows[start:stop], self._transposed, D)
             else:
                 _, Y, norms = self._centred
                 _squares_by_products(Y[start:stop], Y[:stop], norms[start:stop], norms[:stop], D)
@@ -207,6 +210,11 @@ def _expand_squares(P: Array, x_norms: Array, y_norms: Array, rounding: Any) -> 
             row[j] = zero if square <= rounding * norms else square
 
 
+def _padded_rows(X: Array) -> Array:
+    """Return the points with features of zeros added up to a multiple of four."""
+    return np.ascontiguousarray(pad_features(X.T).T)
+
+
 def pad_features(XT: Array) -> Array:
     """Return XT with rows of zeros added up to a multiple of four."""
     missing = -XT.shape[0] % 4
@@ -229,6 +237,12 @@ def sum_squared_differences(A: Array, XT: Array, out: Array, first: int = 0) -> 
         All in C order and of one dtype.
     first : int, default=0
     """
+    beyond = first + out.shape[1] > XT.shape[1]
+    if A.shape[1] != XT.shape[0] or out.shape[0] != A.shape[0] or beyond:
+        raise ValueError(
+            f"expected points of as many features, got {A.shape[1]} and {XT.shape[0]}, and an "
+            f"output of shape {(A.shape[0], XT.shape[1])} or a part of it, got {out.shape}"
+        )
     if A.shape[1] % 4:
         A, XT = np.ascontiguousarray(pad_features(A.T).T), pad_features(XT)
     _sum_squared_differences(A, XT, out, np.empty(out.shape[1], dtype=out.dtype), first)

@@ -4,6 +4,8 @@ r"""Kernels of a forest of decision trees: how much of its structure two points 
 `LeafKernel`            the share of the trees in which both points fall into one leaf
 `RatioKernel`           the mean over the trees of the share of the tests on either point's way from
                         the root to its leaf that both points answer alike (RatioRF [1]_)
+`PathKernel`            the mean over the trees of the share of the longer way from the root to its
+                        leaf that both points go together (RAG [2]_)
 ======================  ==========================================================================
 
 The first is an inner product of indicators of leaves, and so positive semidefinite. The second is
@@ -13,6 +15,8 @@ References
 ----------
 .. [1] M. Bicego, F. Cicalese, A. Mensi. "RatioRF: a novel measure for random forest clustering
    based on the Tversky's ratio model". IEEE Transactions on Knowledge and Data Engineering (2021).
+.. [2] X. Zhu, C. C. Loy, S. Gong. "Constructing robust affinity graphs for spectral clustering".
+   IEEE Conference on Computer Vision and Pattern Recognition (2014).
 """
 
 from collections.abc import Sequence
@@ -57,6 +61,29 @@ class Forest:
     right: Indices
     roots: Indices
 
+    def __post_init__(self) -> None:
+        """Refuse nodes among which a point would go astray: compiled loops follow them unchecked.
+
+        Children come after their parent and belong to its tree, each to one parent.
+        """
+        n, roots = len(self.feature), self.roots
+        indices = (self.feature, self.left, self.right, roots)
+        good = all(one.dtype == np.intp and one.ndim == 1 for one in indices)
+        good = good and self.left.shape == self.right.shape == self.threshold.shape == (n,)
+        good = good and len(roots) > 1 and roots[0] == 0 and roots[-1] == n
+        good = good and bool((np.diff(roots) > 0).all())
+        if good:
+            own, end = np.arange(n), np.repeat(roots[1:], np.diff(roots))
+            leaf = self.feature < 0
+            inner = ~leaf & (own < self.left) & (own < self.right)
+            inner &= (self.left < end) & (self.right < end)
+            alone = leaf & (self.left == own) & (self.right == own)
+            children = np.concatenate([self.left[inner], self.right[inner]])
+            good = bool((inner | alone).all())
+            good = good and np.array_equal(np.sort(children), np.delete(own, roots[:-1]))
+        if not good:
+            raise ValueError("expected the nodes of trees, got numbers that form none")
+
     @classmethod
     def join(cls, trees: Sequence[tuple[Array, Array, Array, Array]]) -> "Forest":
         """Return the forest of some trees.
@@ -86,6 +113,11 @@ class Forest:
     def leaves(self, X: Array) -> Indices:
         """Return the leaf of every point in every tree, of shape (n, n_trees)."""
         X = np.ascontiguousarray(X, dtype=np.float32)
+        if X.ndim != 2 or X.shape[1] <= self.feature.max(initial=-1):
+            raise ValueError(
+                f"expected points of at least {self.feature.max() + 1} features, got an array of "
+                f"shape {X.shape}"
+            )
         out = np.empty((len(X), self.n_trees), dtype=np.intp)
         _descend(X, self.feature, self.threshold, self.left, self.right, self.roots, out)
         return out
@@ -307,3 +339,80 @@ def _walk(
                 beside[j] *= same
                 together[i, j] += beside[j]
     return depth, alike, together, shared
+
+
+@dataclass(frozen=True, eq=False)
+class PathKernel(KernelFunction):
+    """The share of the way from the root that points go together; see the module's head.
+
+    Parameters
+    ----------
+    forest : Forest
+    """
+
+    forest: Forest
+
+    def __call__(self, X: Data, Y: Data | None = None) -> Array:
+        """Return the similarities between the rows of X and those of Y."""
+        forest, parent = self.forest, self.forest.parents()
+        depth = _depths(parent)
+        leaves = forest.leaves(X)
+        others = leaves if Y is None else forest.leaves(Y)
+        K = np.zeros((len(leaves), len(others)))
+        for tree in range(forest.n_trees):
+            ways, place = np.unique(leaves[:, tree], return_inverse=True)
+            other_ways, other_place = np.unique(others[:, tree], return_inverse=True)
+            _add_common_ways(K, parent, depth, ways, other_ways, place, other_place)
+        K /= forest.n_trees
+        return K
+
+    def diag(self, X: Data) -> Array:
+        """Return k(x, x) = 1 for every row x of X."""
+        return np.ones(len(X))
+
+    @property
+    def psd(self) -> bool:
+        """False: not known to be positive semidefinite."""
+        return False
+
+
+@jit()
+def _depths(parent: Indices) -> Indices:
+    """Return how many nodes are above every node, which comes after its parent."""
+    depth = np.zeros(len(parent), dtype=np.intp)
+    for node in range(len(parent)):
+        if parent[node] >= 0:
+            depth[node] = depth[parent[node]] + 1
+    return depth
+
+
+@jit()
+def _add_common_ways(
+    K: Array,
+    parent: Indices,
+    depth: Indices,
+    leaves: Indices,
+    others: Indices,
+    place: Indices,
+    other_place: Indices,
+) -> None:
+    """Add the common part of the ways to the leaves of all pairs of points in one tree to K.
+
+    A node comes after its parent, so the last common node of two is found by going up from the
+    later of them.
+    """
+    share = np.empty((len(leaves), len(others)))
+    for i in range(len(leaves)):
+        for j in range(len(others)):
+            a, b = leaves[i], others[j]
+            longer = max(depth[a], depth[b])
+            while a != b:
+                if a > b:
+                    a = parent[a]
+                else:
+                    b = parent[b]
+            share[i, j] = depth[a] / longer if longer > 0 else 1.0
+    for i in range(K.shape[0]):
+        row = share[place[i]]
+        for j in range(K.shape[1]):
+            K[i, j] += row[other_place[j]]

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.learners.learner import Learned, Rows, Tasks
-from kernelfit.learners.training import TrainingGram
+from kernelfit.learners.training import DeviceTraining, TrainingGram
+from kernelfit.solvers.dual.device import solve_on_device
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import Callback, DualResult, FloatArray
 from kernelfit.tasks.task import Task
@@ -19,7 +21,7 @@ class FixedLearner:
 
     Parameters
     ----------
-    gram : TrainingGram
+    gram : TrainingGram or DeviceTraining
     kernel : callable or None
         None where the kernel matrix was given.
     assume_psd : bool
@@ -32,7 +34,7 @@ class FixedLearner:
         Whether to go on towards the exact solution once the tolerance is met.
     """
 
-    gram: TrainingGram
+    gram: TrainingGram | DeviceTraining
     kernel: Callable[..., FloatArray] | None
     assume_psd: bool
     tol: float
@@ -55,16 +57,17 @@ class FixedLearner:
     def _solve(
         self, gram: Any, task: Task, start: FloatArray | None, callback: Callback | None = None
     ) -> DualResult:
-        return solve_dual(
-            gram,
-            task,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            start=start,
-            assume_psd=self.assume_psd,
-            polish=self.polish,
-            callback=callback,
-        )
+        options: dict[str, Any] = {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "start": start,
+            "assume_psd": self.assume_psd,
+            "polish": self.polish,
+            "callback": callback,
+        }
+        if isinstance(gram, DeviceGram):
+            return solve_on_device(gram, task, **options)
+        return solve_dual(gram, task, **options)
 
     def path(
         self, rows: Rows, tasks_at: Callable[[float], Tasks], Cs: Sequence[float]

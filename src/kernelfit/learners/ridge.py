@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.learners.learner import Learned, Rows, Tasks
-from kernelfit.learners.training import TrainingGram
+from kernelfit.learners.training import DeviceTraining, TrainingGram
 from kernelfit.solvers.dual.rounds import sample_is_psd
 from kernelfit.solvers.result import Callback, FloatArray
 from kernelfit.solvers.ridge import RidgePath, RidgeSolution, ridge_path, ridge_solve
+from kernelfit.solvers.ridge_device import DeviceRidge
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +24,8 @@ class RidgeLearner:
 
     Parameters
     ----------
-    gram : TrainingGram
-        In memory.
+    gram : TrainingGram or DeviceTraining
+        In memory, or on a device.
     kernel : callable or None
         None where the kernel matrix was given.
     assume_psd : bool
@@ -32,7 +34,7 @@ class RidgeLearner:
         The relative duality gap up to which rounding is accepted.
     """
 
-    gram: TrainingGram
+    gram: TrainingGram | DeviceTraining
     kernel: Callable[..., FloatArray] | None
     assume_psd: bool
     tol: float
@@ -46,10 +48,17 @@ class RidgeLearner:
         callback: Callback | None = None,
     ) -> Learned:
         """Train the machines of some tasks; see `kernelfit.learners.learner.Learner`."""
-        K, psd = self._matrix(rows)
+        gram = self.gram.part(rows)
+        psd = self._is_psd(gram)
         Y, ridge, weight = _system(tasks)
-        solution = ridge_solve(K, Y, ridge, weight, fit_intercept=tasks[0].has_intercept)
-        learned = self._certify(K, psd, tasks, solution)
+        fit_intercept = tasks[0].has_intercept
+        if isinstance(gram, DeviceGram):
+            found = DeviceRidge(gram, Y, weight, fit_intercept).solve(ridge)
+            learned = self._certify(found[1].T, psd, tasks, found[0])
+        else:
+            K = _whole(gram)
+            solution = ridge_solve(K, Y, ridge, weight, fit_intercept=fit_intercept)
+            learned = self._certify(solution.coef.T @ K, psd, tasks, solution)
         if callback is not None:
             callback(1, learned.objective, learned.gap)
         return learned
@@ -61,11 +70,13 @@ class RidgeLearner:
         if len(Cs) == 1:
             yield self.learn(rows, tasks_at(Cs[0]))
             return
-        K, psd = self._matrix(rows)
+        gram = self.gram.part(rows)
+        K, psd = _whole(gram), self._is_psd(gram)
         path = _path(K, tasks_at(Cs[0]))
         for C in Cs:
             tasks = tasks_at(C)
-            yield self._certify(K, psd, tasks, path.solve(_system(tasks)[1]))
+            solution = path.solve(_system(tasks)[1])
+            yield self._certify(solution.coef.T @ K, psd, tasks, solution)
 
     def left_out(
         self, rows: Rows, tasks_at: Callable[[float], Tasks], Cs: Sequence[float]
@@ -81,25 +92,21 @@ class RidgeLearner:
         -------
         ndarray of shape (n_Cs, n_rows, n_tasks)
         """
-        path = _path(self._matrix(rows)[0], tasks_at(Cs[0]))
+        path = _path(_whole(self.gram.part(rows)), tasks_at(Cs[0]))
         systems = (_system(tasks_at(C)) for C in Cs)
         return np.stack([Y - path.leave_one_out(ridge) for Y, ridge, _ in systems])
 
-    def _matrix(self, rows: Rows) -> tuple[NDArray[Any], bool]:
-        """Return the kernel matrix in float64, and whether it is taken for semidefinite."""
-        gram = self.gram.part(rows)
-        if gram.whole is None:
-            raise ValueError("expected a kernel matrix in memory")
-        psd = self.assume_psd or sample_is_psd(gram)
-        return gram.whole.astype(np.float64, copy=False), psd
+    def _is_psd(self, gram: Any) -> bool:
+        """Return whether the kernel matrix is taken for semidefinite."""
+        return self.assume_psd or sample_is_psd(gram)
 
     def _certify(
-        self, K: NDArray[Any], psd: bool, tasks: Tasks, solution: RidgeSolution
+        self, decisions: FloatArray, psd: bool, tasks: Tasks, solution: RidgeSolution
     ) -> Learned:
         x = np.ascontiguousarray(solution.coef.T)
         found = [
             task.centred()[0].certificate(beta, decision)
-            for task, beta, decision in zip(tasks, x, x @ K, strict=True)
+            for task, beta, decision in zip(tasks, x, decisions, strict=True)
         ]
         gap = sum(bounds.gap for bounds in found)
         objective = sum(bounds.objective for bounds in found)
@@ -119,6 +126,14 @@ class RidgeLearner:
             kernel=self.kernel,
             theta=None,
         )
+
+
+def _whole(gram: Any) -> NDArray[Any]:
+    """Return the kernel matrix in float64."""
+    if gram.whole is None:
+        raise ValueError("expected a kernel matrix in memory")
+    whole: NDArray[Any] = gram.whole.astype(np.float64, copy=False)
+    return whole
 
 
 def _system(tasks: Tasks) -> tuple[FloatArray, float, FloatArray]:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelfit.kernels.base import KernelFunction
+from kernelfit.kernels.device_gram import DeviceGram, matrix_on_device, on_device
 from kernelfit.kernels.gram import DenseGram, Gram, RowGram
 from kernelfit.kernels.rows import Kernel
 
@@ -79,3 +80,38 @@ class TrainingGram:
 def fits(n: int, dense_bytes: float) -> bool:
     """Return whether a float64 matrix of n rows and columns takes at most `dense_bytes`."""
     return 8.0 * n * n <= dense_bytes
+
+
+class DeviceTraining:
+    """The Gram matrix of the training rows on a device; otherwise as `TrainingGram`.
+
+    Parameters
+    ----------
+    kernel : KernelFunction or None
+        None for a precomputed matrix.
+    X : ndarray of shape (n, d)
+        The points, or the precomputed matrix.
+    device : str
+    cache_bytes : float
+        Memory to plan with where the device has none of its own.
+    """
+
+    dense = False  # problems on all rows share one matrix on the device
+
+    def __init__(self, kernel: Any, X: NDArray[Any], device: str, cache_bytes: float) -> None:
+        self._kernel, self._X = kernel, X
+        self._device, self._cache_bytes = device, cache_bytes
+        self._whole: DeviceGram | None = None
+
+    def part(self, rows: Indices | slice) -> DeviceGram:
+        """Return K on the rows of one problem; a slice stands for all rows."""
+        if not isinstance(rows, slice):
+            return self._evaluate(self._X[rows] if self._kernel else self._X[np.ix_(rows, rows)])
+        if self._whole is None:
+            self._whole = self._evaluate(self._X)
+        return self._whole
+
+    def _evaluate(self, X: NDArray[Any]) -> DeviceGram:
+        if self._kernel is None:
+            return matrix_on_device(X, self._device, self._cache_bytes)
+        return on_device(self._kernel, X, self._device, self._cache_bytes)

@@ -7,6 +7,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
+from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.estimators.svm import MULTICLASS
 from kernelfit.selection.adaptive_search import AdaptiveSearch
 from kernelfit.utils.sklearn_private import Interval
@@ -40,8 +41,6 @@ class DANKClassifierCV(ClassifierMixin, AdaptiveSearch):
         Values of eta to try, as multiples of the squared norm of the plain machine's coefficients:
         numbers or, as in `best_params_`, strings like "0.1*auto"; infinity is the plain
         machine, with tau > 0 that of a somewhat smaller kernel. None means infinity, 1 and 0.1.
-    tau : float, default=0.0
-        Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
     n_average : int, default=1
         Largest number of machines whose decision values are averaged: the best one, and those whose
         scores fall short of its by no more than one standard error of the difference over the
@@ -53,6 +52,10 @@ class DANKClassifierCV(ClassifierMixin, AdaptiveSearch):
         The folds, as in scikit-learn: of a number of them, stratified.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means accuracy. Sample weights count in either.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        See `DANKClassifier`.
+    tau : float, default=0.0
+        Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
     kernel : str or callable, default="rbf"
         The initial kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32",
         "matern52", "rational_quadratic", "additive" or "precomputed". With "linear", "precomputed"
@@ -144,10 +147,11 @@ class DANKClassifierCV(ClassifierMixin, AdaptiveSearch):
         Cs=None,
         etas=None,
         *,
-        tau=0.0,
         n_average=1,
         cv=5,
         scoring=None,
+        loss="hinge",
+        tau=0.0,
         kernel="rbf",
         degree=3,
         coef0=0.0,
@@ -166,10 +170,11 @@ class DANKClassifierCV(ClassifierMixin, AdaptiveSearch):
         self.gammas = gammas
         self.Cs = Cs
         self.etas = etas
-        self.tau = tau
         self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
+        self.loss = loss
+        self.tau = tau
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0
@@ -206,18 +211,16 @@ class DANKRegressorCV(RegressorMixin, AdaptiveSearch):
         means 4^-4 .. 4^3 times "scale", and for the kernels of the distance itself the roots of
         these. Among equal scores the first counts.
     Cs : array-like, default=None
-        Values of C to try. None means 4^-3 .. 4^5 times the standard deviation of the targets.
-        Among equal scores the first counts. The best machine at the edge of a default grid extends
-        it, in up to three steps.
+        Values of C to try. None means 4^-3 .. 4^5, times the standard deviation of the targets
+        where the loss is not squared. Among equal scores the first counts. The best machine at the
+        edge of a default grid extends it, in up to three steps.
     etas : array-like, default=None
         Values of eta to try, as multiples of the squared norm of the plain machine's coefficients:
         numbers or, as in `best_params_`, strings like "0.1*auto"; infinity is the plain
         machine, with tau > 0 that of a somewhat smaller kernel. None means infinity, 1 and 0.1.
     epsilons : array-like, default=None
         Values of epsilon to try, half the widths of the tube in which errors cost nothing. None
-        means 0.1 and 0.01 times the standard deviation of the targets.
-    tau : float, default=0.0
-        Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
+        means 0.1 and 0.01 times the standard deviation of the targets. Not for ``loss="squared"``.
     n_average : int, default=1
         Largest number of machines whose decision values are averaged: the best one, and those whose
         scores fall short of its by no more than one standard error of the difference over the
@@ -228,6 +231,10 @@ class DANKRegressorCV(RegressorMixin, AdaptiveSearch):
         The folds, as in scikit-learn: of a number of them, not shuffled.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means R^2. Sample weights count in either.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `DANKRegressor`.
+    tau : float, default=0.0
+        Weight of the nuclear norm relative to eta. A positive one makes the search much slower.
     kernel : str or callable, default="rbf"
         The initial kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32",
         "matern52", "rational_quadratic", "additive" or "precomputed". With "linear", "precomputed"
@@ -294,6 +301,7 @@ class DANKRegressorCV(RegressorMixin, AdaptiveSearch):
     _parameter_constraints: ClassVar[dict] = {
         **AdaptiveSearch._parameter_constraints,
         "epsilons": ["array-like", None],
+        "loss": RegressorMachine._parameter_constraints["loss"],
         "tau": [Interval(Real, 0, None, closed="left")],
     }
     _machine_class = DANKRegressor
@@ -306,10 +314,11 @@ class DANKRegressorCV(RegressorMixin, AdaptiveSearch):
         etas=None,
         epsilons=None,
         *,
-        tau=0.0,
         n_average=1,
         cv=5,
         scoring=None,
+        loss="tube",
+        tau=0.0,
         kernel="rbf",
         degree=3,
         coef0=0.0,
@@ -325,10 +334,11 @@ class DANKRegressorCV(RegressorMixin, AdaptiveSearch):
         self.Cs = Cs
         self.etas = etas
         self.epsilons = epsilons
-        self.tau = tau
         self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
+        self.loss = loss
+        self.tau = tau
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0

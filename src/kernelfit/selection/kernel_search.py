@@ -39,7 +39,7 @@ def loss_axes(search, y, weight, epsilons):
     Parameters
     ----------
     search : KernelSearch
-        Whose `loss` and `epsilons`, where it has them, are used.
+        Whose `loss` and, in regression, `epsilons` are used.
     y, weight : ndarray of shape (n,)
     epsilons : ndarray
         To try by default, in units of the spread of the targets.
@@ -51,11 +51,10 @@ def loss_axes(search, y, weight, epsilons):
     """
     if not hasattr(search, "epsilons"):
         return 1.0, [None]
-    loss = getattr(search, "loss", "tube")
     spread = target_unit(y, weight)
     # With a squared loss both terms of the objective have the unit of squared targets.
-    unit = 1.0 if loss.startswith("squared") else spread
-    if loss != "squared":
+    unit = 1.0 if search.loss.startswith("squared") else spread
+    if search.loss != "squared":
         given = spread * epsilons if search.epsilons is None else search.epsilons
         return unit, not_negative(given, "epsilons")
     if search.epsilons is not None:
@@ -74,6 +73,7 @@ class StandardKernelSearch(KernelSearch):
         "coef0": [Interval(Real, None, None, closed="neither")],
     }
     _names: tuple[str, ...] = (
+        "loss",
         "kernel",
         "degree",
         "coef0",

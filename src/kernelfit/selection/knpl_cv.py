@@ -6,6 +6,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
+from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.estimators.svm import MULTICLASS
 from kernelfit.selection.adaptive_search import AdaptiveSearch
 
@@ -49,6 +50,8 @@ class KNPLClassifierCV(ClassifierMixin, AdaptiveSearch):
         The folds, as in scikit-learn: of a number of them, stratified.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means accuracy. Sample weights count in either.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        See `KNPLClassifier`.
     kernel : str or callable, default="rbf"
         The initial kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32",
         "matern52", "rational_quadratic", "additive" or "precomputed". With "linear", "precomputed"
@@ -142,6 +145,7 @@ class KNPLClassifierCV(ClassifierMixin, AdaptiveSearch):
         n_average=1,
         cv=5,
         scoring=None,
+        loss="hinge",
         kernel="rbf",
         degree=3,
         coef0=0.0,
@@ -163,6 +167,7 @@ class KNPLClassifierCV(ClassifierMixin, AdaptiveSearch):
         self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
+        self.loss = loss
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0
@@ -199,16 +204,16 @@ class KNPLRegressorCV(RegressorMixin, AdaptiveSearch):
         means 4^-4 .. 4^3 times "scale", and for the kernels of the distance itself the roots of
         these. Among equal scores the first counts.
     Cs : array-like, default=None
-        Values of C to try. None means 4^-3 .. 4^5 times the standard deviation of the targets.
-        Among equal scores the first counts. The best machine at the edge of a default grid extends
-        it, in up to three steps.
+        Values of C to try. None means 4^-3 .. 4^5, times the standard deviation of the targets
+        where the loss is not squared. Among equal scores the first counts. The best machine at the
+        edge of a default grid extends it, in up to three steps.
     etas : array-like, default=None
         Values of eta to try, as multiples of the squared norm of the plain machine's coefficients:
         numbers or, as in `best_params_`, strings like "0.1*auto"; infinity is the plain
         machine. None means infinity, 1 and 0.1.
     epsilons : array-like, default=None
         Values of epsilon to try, half the widths of the tube in which errors cost nothing. None
-        means 0.1 and 0.01 times the standard deviation of the targets.
+        means 0.1 and 0.01 times the standard deviation of the targets. Not for ``loss="squared"``.
     n_average : int, default=1
         Largest number of machines whose decision values are averaged: the best one, and those whose
         scores fall short of its by no more than one standard error of the difference over the
@@ -219,6 +224,8 @@ class KNPLRegressorCV(RegressorMixin, AdaptiveSearch):
         The folds, as in scikit-learn: of a number of them, not shuffled.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means R^2. Sample weights count in either.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `KNPLRegressor`.
     kernel : str or callable, default="rbf"
         The initial kernel: "linear", "poly", "rbf", "laplacian", "exponential", "matern32",
         "matern52", "rational_quadratic", "additive" or "precomputed". With "linear", "precomputed"
@@ -285,6 +292,7 @@ class KNPLRegressorCV(RegressorMixin, AdaptiveSearch):
     _parameter_constraints: ClassVar[dict] = {
         **AdaptiveSearch._parameter_constraints,
         "epsilons": ["array-like", None],
+        "loss": RegressorMachine._parameter_constraints["loss"],
     }
     _machine_class = KNPLRegressor
 
@@ -298,6 +306,7 @@ class KNPLRegressorCV(RegressorMixin, AdaptiveSearch):
         n_average=1,
         cv=5,
         scoring=None,
+        loss="tube",
         kernel="rbf",
         degree=3,
         coef0=0.0,
@@ -316,6 +325,7 @@ class KNPLRegressorCV(RegressorMixin, AdaptiveSearch):
         self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
+        self.loss = loss
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0

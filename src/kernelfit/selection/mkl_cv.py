@@ -8,9 +8,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
 from kernelfit.estimators.multiple import MultipleKernelMachine
+from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.selection.folds import Geometry, Grid
-from kernelfit.selection.kernel_search import target_unit
-from kernelfit.selection.search import KernelSearch, not_negative, positive
+from kernelfit.selection.kernel_search import loss_axes
+from kernelfit.selection.search import KernelSearch, positive
 
 _CS = np.array([0.1, 1.0, 10.0, 100.0])
 _EPSILONS = np.array([0.1])
@@ -29,6 +30,7 @@ class MultipleKernelSearch(KernelSearch):
         "ps": ["array-like", None],
     }
     _names: tuple[str, ...] = (
+        "loss",
         "kernels",
         "combination",
         "normalize",
@@ -47,13 +49,8 @@ class MultipleKernelSearch(KernelSearch):
         return machine
 
     def _grid(self, X, y, weight):
-        regression = hasattr(self, "epsilons")
-        unit = target_unit(y, weight) if regression else 1.0
+        unit, epsilons = loss_axes(self, y, weight, _EPSILONS)
         Cs = positive(unit * _CS if self.Cs is None else self.Cs, "Cs")
-        epsilons = [None]
-        if regression:
-            given = unit * _EPSILONS if self.epsilons is None else self.epsilons
-            epsilons = not_negative(given, "epsilons")
         return Grid(self._kernel_params(), epsilons, Cs)
 
     def _kernel_params(self):
@@ -103,6 +100,8 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
         The folds, as in scikit-learn: of a number of them, stratified.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means accuracy. Sample weights count in either.
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
+        See `MKLClassifier`.
     kernels : list, "precomputed" or None, default=None
         The bank; see `MKLClassifier`.
     combination : str, default="simple"
@@ -195,6 +194,7 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
         n_average=1,
         cv=5,
         scoring=None,
+        loss="hinge",
         kernels=None,
         combination="simple",
         lam=0.1,
@@ -215,6 +215,7 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
         self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
+        self.loss = loss
         self.kernels = kernels
         self.combination = combination
         self.lam = lam
@@ -245,12 +246,12 @@ class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
     Parameters
     ----------
     Cs : array-like, default=None
-        Values of C to try. None means 0.1, 1, 10, 100 times the standard deviation of the targets.
-        Among equal scores the first counts. The best machine at the edge of a default grid extends
-        it, in up to three steps.
+        Values of C to try. None means 0.1, 1, 10, 100, times the standard deviation of the targets
+        where the loss is not squared. Among equal scores the first counts. The best machine at the
+        edge of a default grid extends it, in up to three steps.
     epsilons : array-like, default=None
         Values of epsilon to try, half the widths of the tube in which errors cost nothing. None
-        means 0.1 times the standard deviation of the targets.
+        means 0.1 times the standard deviation of the targets. Not for ``loss="squared"``.
     ps : array-like, default=None
         Values of p to try for "lp"; None means 1, 4/3, 2 and 4.
     n_average : int, default=1
@@ -262,6 +263,8 @@ class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
         The folds, as in scikit-learn: of a number of them, not shuffled.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None means R^2. Sample weights count in either.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `MKLRegressor`.
     kernels : list, "precomputed" or None, default=None
         The bank; see `MKLRegressor`.
     combination : str, default="simple"
@@ -328,6 +331,7 @@ class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
     _parameter_constraints: ClassVar[dict] = {
         **MultipleKernelSearch._parameter_constraints,
         "epsilons": ["array-like", None],
+        "loss": RegressorMachine._parameter_constraints["loss"],
     }
     _machine_class = MKLRegressor
 
@@ -340,6 +344,7 @@ class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
         n_average=1,
         cv=5,
         scoring=None,
+        loss="tube",
         kernels=None,
         combination="simple",
         normalize=True,
@@ -357,6 +362,7 @@ class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
         self.n_average = n_average
         self.cv = cv
         self.scoring = scoring
+        self.loss = loss
         self.kernels = kernels
         self.combination = combination
         self.normalize = normalize

@@ -129,7 +129,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         **MULTICLASS,
     }
     _machine_class = KernelSVC
-    _names = (*StandardKernelSearch._names, *MULTICLASS, "loss", "class_weight")
+    _names = (*StandardKernelSearch._names, *MULTICLASS, "class_weight")
 
     def __init__(
         self,
@@ -283,7 +283,6 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         "loss": RegressorMachine._parameter_constraints["loss"],
     }
     _machine_class = KernelSVR
-    _names = (*StandardKernelSearch._names, "loss")
 
     def __init__(
         self,

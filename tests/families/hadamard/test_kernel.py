@@ -160,3 +160,9 @@ def test_keys_of_equal_rows_are_equal():
     Y = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]])
     for keys in (row_keys(Y), row_keys(sparse.csr_array(Y))):
         assert keys[0] == keys[1] != keys[2]
+
+
+def test_factors_of_other_points_are_refused():
+    kernel, _ = learned(X, sparse_beta(), "nearest")
+    with pytest.raises(ValueError, match="a factor of 19 points"):
+        replace(kernel, points=X[:-1])

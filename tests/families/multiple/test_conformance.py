@@ -48,6 +48,31 @@ def betas():
     return [X.T[:2], b - b @ Q @ Q.T, b]
 
 
+@pytest.mark.parametrize(
+    "family",
+    [SimplexWeights(bank(), make_kernel), BallWeights(bank(), make_kernel, 1.5)],
+    ids=["simplex", "ball"],
+)
+def test_curvature_is_the_hessian_of_the_softened_energy(family):
+    """Its gradient is K_theta beta, so the Jacobian of that is K_theta + L L'."""
+    beta = 0.3 * np.random.default_rng(2).standard_normal((2, len(X)))
+    softened = family.soften(family.initial, 2.0)
+
+    def gradient(flat):
+        response = family.respond(flat.reshape(beta.shape))
+        return response.decision(softened.weights(response.forms)).ravel()
+
+    h = 1e-5
+    steps = h * np.eye(beta.size)
+    jacobian = [(gradient(beta.ravel() + e) - gradient(beta.ravel() - e)) / (2 * h) for e in steps]
+    response = family.respond(beta)
+    L = response.curvature(softened.root(response.forms)).reshape(beta.size, -1)
+    K = family.gram(softened.weights(response.forms)).whole
+    hessian = np.kron(np.eye(2), K) + L @ L.T
+    assert np.linalg.norm(L @ L.T) > 0.1 * np.linalg.norm(hessian)
+    assert_allclose(jacobian, hessian, rtol=0, atol=1e-6 * abs(hessian).max())
+
+
 class TestSimplexWeights(FamilyConformance):
     def make(self):
         return SimplexWeights(bank(), make_kernel), X, betas()

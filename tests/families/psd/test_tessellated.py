@@ -185,3 +185,13 @@ def test_scaling_of_huge_tiny_and_constant_features():
     scaling = UnitScaling.fit(X)
     assert_array_equal(scaling.kept, [0, 2, 3])
     assert_allclose(scaling(X), [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+
+
+def test_parts_of_a_kernel_fit_together():
+    basis, scaling = TessellatedBasis(2, 1, 0.5, "xz"), UnitScaling.fit(np.eye(2))
+    U = random_factor(basis)
+    for wrong in (U[:-1], np.vstack([U, U]), U[:, 0]):
+        with pytest.raises(ValueError, match="factor of"):
+            PositiveMatrixKernel(basis, wrong, 1.0, scaling)
+    with pytest.raises(ValueError, match="expected 2 features"):
+        PositiveMatrixKernel(basis, U, 1.0, UnitScaling.fit(np.eye(3)))

@@ -157,6 +157,12 @@ class HadamardKernel:
     n_neighbors: int
     regression: FloatArray | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        """Refuse a factor of other points."""
+        n = self.points.shape[0]
+        if not n == self.factor.n == len(self.weight):
+            raise ValueError(f"expected a factor of {n} points, got one of {self.factor.n}")
+
     def __call__(self, X: Any, Y: Any = None) -> FloatArray:
         """Return the Gram matrix between the rows of X and those of Y."""
         Y = X if Y is None else Y

@@ -103,6 +103,16 @@ class PositiveMatrixKernel:
 
     psd = True  # by construction
 
+    def __post_init__(self) -> None:
+        """Refuse parts that do not fit together: compiled loops would read beyond their ends."""
+        n, size = self.basis.n, self.basis.size
+        shapes = {one.shape for one in (self.scaling.kept, self.scaling.low, self.scaling.high)}
+        if shapes != {(n,)} or self.U.shape[:1] != (size,) or self.U.ndim != 2:
+            raise ValueError(
+                f"expected {n} features and a factor of {size} rows, got shapes {shapes} and "
+                f"{self.U.shape}"
+            )
+
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix between the rows of X and those of Y."""
         rows = self._functions(X)

@@ -1,0 +1,1 @@
+"""Saved models: files of arrays and JSON that cannot execute anything."""

@@ -1,0 +1,104 @@
+"""What the data are."""
+
+from typing import Any
+
+import numpy as np
+
+from kernelfit.report.blocks import NOTHING, Facts, Section, Table, number, shorten
+from kernelfit.report.figures import draw
+from kernelfit.report.subject import Subject
+from kernelfit.report.table import column, is_missing, n_rows
+
+_MAX_COLUMNS = 25
+_MAX_CLASSES = 12
+
+
+def data_section(subject: Subject) -> Section:
+    """Return the chapter on the training data.
+
+    Parameters
+    ----------
+    subject : Subject
+
+    Returns
+    -------
+    Section
+    """
+    X, y = subject.X, subject.y
+    if subject.is_pairwise:
+        given = f"The estimator was given a kernel matrix of {n_rows(X):,} training points."
+        return Section("data", "The data", [given], _target(subject))
+    n, d = n_rows(X), X.shape[1]
+    text = f"{n:,} rows and {d:,} column{'s' * (d > 1)} for training"
+    text += "." if subject.X_test is None else f", {n_rows(subject.X_test):,} rows held out."
+    rows: list[tuple[Any, ...]] = []
+    n_missing = 0
+    for j in range(min(d, _MAX_COLUMNS)):
+        values = column(X, j)
+        missing = is_missing(values)
+        n_missing += int(missing.sum())
+        rows.append((shorten(subject.names[j], 40), *_describe(values[~missing]), _share(missing)))
+    facts = [("rows", number(n)), ("columns", number(d))]
+    facts.append(("missing values", number(n_missing)))
+    if y is not None and subject.task == "classification":
+        facts.append(("classes", number(len(subject.classes))))
+    note = f"The first {_MAX_COLUMNS} of {d:,} columns." if d > _MAX_COLUMNS else ""
+    head = ("column", "holds", "middle", "spread", "missing")
+    caption = "Columns: the median and the middle half of numbers, the most frequent category"
+    table = Table(head, rows, caption, note)
+    return Section("data", "The data", [text], [Facts(facts), *_target(subject), table])
+
+
+def _describe(values: Any) -> tuple[str, str, str]:
+    """Return what kind of values a column has, their middle and their spread."""
+    if values.dtype != object:
+        if not len(values):
+            return "nothing", NOTHING, NOTHING
+        low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+        kind = "yes or no" if len(np.unique(values)) == 2 else "numbers"
+        return kind, number(middle), f"{number(low)} to {number(high)}"
+    names, counts = np.unique(values.astype(str), return_counts=True)
+    if not len(names):
+        return "nothing", NOTHING, NOTHING
+    top = shorten(names[counts.argmax()], 24)
+    return f"{len(names)} categories", top, f"{100 * counts.max() / counts.sum():.0f} % of rows"
+
+
+def _share(missing: Any) -> str:
+    return NOTHING if not missing.any() else f"{100 * missing.mean():.1f} %"
+
+
+def _target(subject: Subject) -> list[Any]:
+    """Return a picture of the target, where there is one."""
+    y = subject.y
+    if subject.task == "clustering":
+        y = subject.machine.labels_
+    if y is None or y.ndim > 1 or subject.task in ("outliers", "other"):
+        return []
+    if subject.task in ("classification", "clustering"):
+        names, counts = np.unique(y, return_counts=True)
+        what = "clusters" if subject.task == "clustering" else "classes"
+        order = np.argsort(-counts, kind="stable")[:_MAX_CLASSES]
+        order = np.sort(order)
+
+        def bars(ax: Any) -> None:
+            places = np.arange(len(order))
+            ax.barh(places, counts[order], height=0.7)
+            ax.set_yticks(places, [shorten(names[k], 20) for k in order])
+            ax.invert_yaxis()
+            ax.grid(visible=False, axis="y")
+            ax.set(xlabel="rows")
+
+        listed = ", ".join(f"{names[k]}: {counts[k]}" for k in order)
+        alt = f"Sizes of the {what}: {listed}"
+        caption = f"Rows in each of the {len(names)} {what}"
+        if len(names) > len(order):
+            caption = f"Rows in the {len(order)} largest of {len(names)} {what}"
+        return [draw(bars, alt, caption, height=60 + 24 * len(order))]
+
+    def histogram(ax: Any) -> None:
+        ax.hist(y, bins="auto" if len(y) < 10_000 else 60)
+        ax.set(xlabel="target", ylabel="rows")
+
+    alt = f"Histogram of the target, from {number(y.min())} to {number(y.max())}"
+    return [draw(histogram, alt, "How the target is distributed")]

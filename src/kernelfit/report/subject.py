@@ -1,0 +1,119 @@
+"""What a report is about: an estimator, its machine, its data, and its task."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from kernelfit.inspection.matrices import innermost
+from kernelfit.report.table import as_table, column_names, n_rows, take
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A fitted estimator and data for it.
+
+    Attributes
+    ----------
+    estimator : estimator
+    X, y : array or frame, and array or None
+        The training data.
+    X_test, y_test : array or frame or None, and array or None
+        Data that training did not see.
+    """
+
+    estimator: Any
+    X: Any
+    y: Any
+    X_test: Any
+    y_test: Any
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> "Subject":
+        """Check what is given and return it."""
+        check_is_fitted(estimator)
+        if (X_test is None) != (y_test is None) and not is_clusterer(estimator):
+            raise ValueError("expected X_test and y_test together, got one of them")
+        X, X_test = as_table(X), None if X_test is None else as_table(X_test)
+        y, y_test = (None if v is None else np.asarray(v) for v in (y, y_test))
+        if y is not None and len(y) != n_rows(X):
+            raise ValueError(f"expected {n_rows(X)} values of y, one a row of X, got {len(y)}")
+        return cls(estimator, X, y, X_test, y_test)
+
+    @cached_property
+    def machine(self) -> Any:
+        """The machine inside searches and pipelines."""
+        return innermost(self.estimator)[0]
+
+    @property
+    def name(self) -> str:
+        """The class of the estimator; of a pipeline, of its last step."""
+        steps = getattr(self.estimator, "steps", None)
+        return type(self.estimator if steps is None else steps[-1][1]).__name__
+
+    @property
+    def search(self) -> Any:
+        """The cross-validated search, or None."""
+        steps = getattr(self.estimator, "steps", None)
+        last = self.estimator if steps is None else steps[-1][1]
+        return last if hasattr(last, "cv_results_") else None
+
+    @cached_property
+    def task(self) -> str:
+        """What is predicted: "classification", "regression", "clustering" or "outliers"."""
+        for name, holds in (
+            ("classification", is_classifier),
+            ("regression", is_regressor),
+            ("clustering", is_clusterer),
+            ("outliers", is_outlier_detector),
+        ):
+            if holds(self.estimator):
+                return name
+        return "other"
+
+    @cached_property
+    def classes(self) -> list[str]:
+        """Names of the classes."""
+        return [str(one) for one in getattr(self.estimator, "classes_", [])]
+
+    @property
+    def is_pairwise(self) -> bool:
+        """Whether X is a kernel matrix."""
+        tags = getattr(self.estimator, "__sklearn_tags__", None)
+        return bool(tags is not None and tags().input_tags.pairwise) or np.ndim(self.X) == 3
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        if hasattr(self.X, "columns"):
+            return column_names(self.X)
+        given = getattr(self.estimator, "feature_names_in_", None)
+        return column_names(self.X) if given is None else [str(name) for name in given]
+
+    def scores(self, X: Any) -> Any:
+        """Return one score a class at points, probabilities where there are any, or None."""
+        model = self.estimator
+        if self.task != "classification":
+            return None
+        if self.has_probabilities:
+            return np.asarray(model.predict_proba(X))
+        if not hasattr(model, "decision_function"):
+            return None
+        values = np.asarray(model.decision_function(X))
+        if values.ndim == 1:
+            values = np.column_stack([-values, values])
+        return values if values.shape[1] == len(self.classes) else None
+
+    @cached_property
+    def has_probabilities(self) -> bool:
+        """Whether scores are probabilities."""
+        if self.task != "classification" or not hasattr(self.estimator, "predict_proba"):
+            return False
+        try:
+            self.estimator.predict_proba(take(self.X, np.arange(1)))
+        except ValueError:  # a search without folds to calibrate on
+            return False
+        return True

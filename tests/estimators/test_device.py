@@ -1,0 +1,195 @@
+"""Machines on a device: the same models as on the CPU, audited, and clear words otherwise."""
+
+import pickle
+import sys
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kernelfit import KernelRidgeClassifier, KernelRidgeRegressor, KernelSVC, KernelSVR
+from kernelfit.inspection import audit
+from kernelfit.kernels.standard import RBF
+from tests.reference.devices import devices
+
+MACHINES = [KernelSVC, KernelSVR, KernelRidgeClassifier, KernelRidgeRegressor]
+
+
+def regression(n=150, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2.0, 2.0, (n, 3))
+    return X, np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n) + 7.0
+
+
+def confirmed(model, *data):
+    found = audit(model, *data)
+    return all(part.confirmed for part in (found if isinstance(found, list) else [found]))
+
+
+@pytest.mark.parametrize("make", MACHINES)
+def test_without_torch_one_sentence(make, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    X, y = load_iris(return_X_y=True)
+    model = make(device="cuda")
+    with pytest.raises(ImportError, match='device="cuda" needs torch: pip install'):
+        model.fit(X, y)
+    assert not hasattr(model, "dual_coef_")
+
+
+@pytest.mark.parametrize("make", MACHINES)
+def test_without_a_gpu_one_sentence(make, monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(RuntimeError, match='device="cuda" needs a GPU that torch can use'):
+        make(device="cuda").fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["gpu", "cpu:x", "mps", "meta"])
+def test_a_device_that_is_none(name):
+    pytest.importorskip("torch")
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match='expected device None, "cpu" or "cuda", got'):
+        KernelSVC(device=name).fit(X, y)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("options", [{}, {"multi_class": "ovr", "kernel": "poly", "coef0": 1.0}])
+def test_classifier_is_that_of_the_cpu(options, device):
+    X, y = load_iris(return_X_y=True)
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    options = {"C": 2.0, "class_weight": "balanced", "tol": 1e-7, **options}
+    there = KernelSVC(device=device, n_jobs=2, **options).fit(X, y, weight)
+    here = KernelSVC(**options).fit(X, y, weight)
+    assert np.all(there.converged_)
+    slack = there.dual_gap_ + here.dual_gap_
+    assert np.all(np.abs(there.objective_ - here.objective_) <= slack + 1e-10 * here.objective_)
+    assert_allclose(there.decision_function(X), here.decision_function(X), atol=1e-2)
+    assert_array_equal(there.predict(X), here.predict(X))
+    assert confirmed(there, X, y, weight)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("loss", ["tube", "squared_tube"])
+def test_regressor_is_that_of_the_cpu(loss, device):
+    X, y = regression()
+    options = {"C": 5.0, "epsilon": 0.05, "loss": loss, "tol": 1e-8, "gamma": [0.5, 0.3, 0.1]}
+    there = KernelSVR(device=device, **options).fit(X, y)
+    here = KernelSVR(**options).fit(X, y)
+    assert_allclose(there.objective_, here.objective_, rtol=1e-7)
+    assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
+    assert confirmed(there, X, y)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("make", [KernelSVC, KernelSVR])
+def test_a_weight_is_a_number_of_rows(make, device):
+    X, y = regression(100)
+    y = y > 7.0 if make is KernelSVC else y
+    weight = np.random.default_rng(1).integers(0, 4, len(y))
+    rows = np.repeat(np.arange(len(y)), weight)
+    options = {"C": 3.0, "gamma": 0.5, "tol": 1e-9, "device": device}
+    weighted = make(**options).fit(X, y, weight)
+    repeated = make(**options).fit(X[rows], y[rows])
+    assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-8)
+    assert_allclose(weighted._decision_values(X[:20]), repeated._decision_values(X[:20]), atol=1e-3)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_a_given_matrix_and_a_kernel_object(device):
+    X, y = regression()
+    kernel = 0.5 * RBF(0.5) + RBF(0.05)
+    options = {"C": 5.0, "tol": 1e-7, "device": device}
+    by_object = KernelSVR(kernel=kernel, **options).fit(X, y)
+    by_matrix = KernelSVR(kernel="precomputed", **options).fit(kernel(X), y)
+    assert_allclose(by_object.objective_, by_matrix.objective_, rtol=1e-6)
+    assert_allclose(by_object.predict(X), by_matrix.predict(kernel(X)), atol=1e-3)
+    assert confirmed(by_object, X, y)
+    assert confirmed(by_matrix, kernel(X), y)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_warm_start_and_pickle(device):
+    X, y = regression()
+    model = KernelSVR(C=5.0, device=device, warm_start=True).fit(X, y)
+    assert model.fit(X, y).n_iter_ == 1
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict(X), model.predict(X))
+    assert clone(model).device == device
+    # What was trained there predicts here.
+    assert_allclose(again.set_params(device=None).predict(X), model.predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_ridge_is_that_of_the_cpu(fit_intercept, device):
+    X, y = regression()
+    Y = np.column_stack([y, -2.0 * y + X[:, 0]])
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    options = {"C": 20.0, "gamma": 0.4, "fit_intercept": fit_intercept}
+    there = KernelRidgeRegressor(device=device, **options).fit(X, Y, weight)
+    here = KernelRidgeRegressor(**options).fit(X, Y, weight)
+    assert_allclose(there.dual_coef_, here.dual_coef_, atol=1e-7 * np.abs(here.dual_coef_).max())
+    assert_allclose(there.intercept_, here.intercept_, atol=1e-9)
+    assert_allclose(there.predict(X), here.predict(X), atol=1e-8)
+    assert there.converged_
+    assert confirmed(there, X, Y, weight)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_ridge_classifier_is_that_of_the_cpu(device):
+    X, y = load_iris(return_X_y=True)
+    there = KernelRidgeClassifier(C=3.0, device=device).fit(X, y)
+    here = KernelRidgeClassifier(C=3.0).fit(X, y)
+    assert_allclose(there.decision_function(X), here.decision_function(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_ridge_of_an_indefinite_matrix(device):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 40))
+    y = rng.standard_normal(40)
+    models = [KernelRidgeRegressor(kernel="precomputed", device=place) for place in (device, None)]
+    for model in models:
+        with pytest.warns(UserWarning, match="indefinite"):
+            model.fit(A + A.T, y)
+    assert_allclose(models[0].dual_coef_, models[1].dual_coef_, atol=1e-8)
+
+
+def test_memory_that_is_not_there():
+    pytest.importorskip("torch")
+    X, y = regression()
+    with pytest.raises(MemoryError, match="GiB of memory on cpu"):
+        KernelSVR(device="cpu", cache_size=0.01).fit(X, y)
+    with pytest.raises(MemoryError, match="GiB of memory on cpu"):
+        KernelRidgeRegressor(device="cpu", cache_size=0.01).fit(X, y)
+
+
+def test_what_no_device_takes():
+    pytest.importorskip("torch")
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match="expected dense X for device='cpu', got a sparse matrix"):
+        KernelSVC(device="cpu").fit(sparse.csr_array(X), y)
+    with pytest.raises(ValueError, match="expected a standard kernel other than additive"):
+        KernelSVC(device="cpu", kernel="additive").fit(X, y)
+    with pytest.raises(ValueError, match="expected a standard kernel"):
+        KernelSVC(device="cpu", kernel=lambda A, B: A @ B.T).fit(X, y)
+
+
+if find_spec("torch"):
+
+    @parametrize_with_checks(
+        [
+            KernelSVC(device="cpu"),
+            KernelSVR(device="cpu"),
+            KernelRidgeClassifier(device="cpu"),
+            KernelRidgeRegressor(device="cpu"),
+        ]
+    )
+    def test_estimator_checks(estimator, check):
+        check(estimator)

@@ -1,0 +1,36 @@
+"""numpydoc finds nothing wrong with the docstring of any public name."""
+
+import importlib
+import inspect
+
+import pytest
+
+import kernelfit
+from kernelfit import inspection
+
+validate = pytest.importorskip("numpydoc.validate").validate
+
+NAMES = [f"kernelfit.{name}" for name in kernelfit.__all__]
+NAMES += [f"kernelfit.inspection.{name}" for name in inspection.__all__]
+NAMES += ["kernelfit.report.write_report"]
+# What this house does otherwise: summaries may go on after a formula, types say it all where a
+# description would repeat the name, "See Also" stands where there is something to see.
+OTHERWISE = {"GL01", "ES01", "SA01", "EX01", "PR07", "RT03", "GL08", "RT02", "SA04", "YD01"}
+
+
+def methods(name):
+    """Yield the public methods that a class has of its own or from kernelfit."""
+    module, _, attribute = name.rpartition(".")
+    public = getattr(importlib.import_module(module), attribute)
+    if not inspect.isclass(public):
+        return
+    for method, value in inspect.getmembers(public, inspect.isfunction):
+        if not method.startswith("_") and value.__module__.startswith("kernelfit."):
+            yield f"{name}.{method}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_docstrings(name):
+    for one in (name, *methods(name)):
+        found = [error for error in validate(one)["errors"] if error[0] not in OTHERWISE]
+        assert not found, f"{one}: {found}"

@@ -77,7 +77,8 @@ def test_chunks_are_joined(dtype, rng, monkeypatch):
     monkeypatch.setattr("kernelfit.kernels.rows._TILE_ROWS", 4)
     monkeypatch.setattr("kernelfit.kernels.rows._TILE_COLUMNS", 7)
     coef = rng.normal(size=20)
-    for d in (5, 40):  # sums of differences, and matrix products
+    for d, size in ((5, 2**20), (5, 0), (40, 2**20), (40, 0)):  # by differences and products
+        monkeypatch.setattr("kernelfit.kernels.rows._MAX_COPY", size)
         X = data(rng, d)
         for kernel in KERNELS:
             source = KernelRows(kernel, X, dtype)

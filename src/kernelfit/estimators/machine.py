@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.tasks.multiclass import decision_values, problem_coef
 from kernelfit.utils.atomic import blank_copy
-from kernelfit.utils.progress import show_progress
+from kernelfit.utils.progress import GapForecast, show_progress
 from kernelfit.utils.sklearn_private import Interval
 from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
@@ -235,14 +235,17 @@ class KernelMachine(BaseEstimator):
 
     def _round_logger(self, n_groups):
         """Return the callback that reports a round, or None."""
-        if self.verbose < 2:
+        if not self.verbose:
             return None
+        forecasts = [GapForecast(self.tol) for _ in range(n_groups)]
 
         def log_round(number, n_iter, objective, gap):
-            show_progress().info(
-                "problem %d/%d, round %d: objective %.6g, gap %.2g",
-                number + 1, n_groups, n_iter, objective, gap,
-            )  # fmt: skip
+            times = forecasts[number].add(objective, gap)
+            if self.verbose > 1 or forecasts[number].is_due():
+                show_progress().info(
+                    "problem %d/%d, round %d: objective %.6g, gap %.2g, %s",
+                    number + 1, n_groups, n_iter, objective, gap, times,
+                )  # fmt: skip
 
         return log_round
 

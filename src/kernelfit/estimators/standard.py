@@ -22,11 +22,12 @@ from kernelfit.kernels.standard import (
 )
 from kernelfit.learners.training import DeviceTraining, TrainingGram, fits
 from kernelfit.tasks.multiclass import problem_coef
-from kernelfit.utils.memory import cache_bytes
+from kernelfit.utils.memory import available_memory, cache_bytes
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.torch_device import load_torch
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix, check_widths
 
+_CERTAIN = 2**28  # bytes that are taken to be there, without a look
 # Of the machines that also run on a device.
 DEVICE = {"device": [str, None]}
 
@@ -160,6 +161,8 @@ class StandardKernelMachine(KernelMachine):
             self._shares_cache = True
             return kernel, self._device_gram(kernel, X, memory), psd
         matrix = X if kernel is None else None if matrix is None else matrix(kernel)
+        if matrix is None:
+            _check_memory(X.shape[0], memory, dense_bytes)
         checked = kernel
         if callable(self.kernel):
             checked = CheckedKernel(self.kernel)
@@ -206,6 +209,20 @@ class StandardKernelMachine(KernelMachine):
         n = len(self.intercept_)
         rows = [problem_coef(self.dual_coef_, self.n_support_, k, n) for k in range(n)]
         return np.asarray(np.array(rows) @ self.support_vectors_)
+
+
+def _check_memory(n, memory, dense_bytes):
+    """Complain before the fit of a kernel matrix that memory has no room for."""
+    planned = 8.0 * n * n if fits(n, dense_bytes) else min(memory, 4.0 * n * n)
+    if planned <= _CERTAIN:
+        return
+    room = available_memory()
+    if planned > room:
+        raise MemoryError(
+            f"expected a cache_size that fits into the {room / 2**20:.0f} MB of memory available, "
+            f"got one by which the kernel matrix of {n} rows takes {planned / 2**20:.0f} MB: set "
+            f"cache_size={room / 2**21:.0f}, and rows are computed when needed"
+        )
 
 
 def _check_density(X, takes_sparse, kernel, device):

@@ -104,8 +104,8 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     tol : float, default=1e-6
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000
-        Largest number of rounds in one problem. A round improves a block of about a
-        thousand variables.
+        Largest number of passes in one problem. A round improves a block of about a thousand
+        variables; as many rounds as take every variable once are a pass.
     cache_size : float or "auto", default="auto"
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
         in single precision when needed and the latest are kept; the certificate remains in
@@ -124,7 +124,8 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         the certificate remains in double precision. Problems of more than 2,048 rows end as soon
         as `tol` is met.
     verbose : int, default=0
-        1 reports every problem, 2 every round, through the logger ``kernelfit``.
+        1 reports every problem, and every five seconds of a long one the gap, the time so far and
+        about how much is left; 2 every round; through the logger ``kernelfit``.
 
     Attributes
     ----------
@@ -302,7 +303,8 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
     tol : float, default=1e-6
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000
-        Largest number of rounds. A round improves a block of about a thousand variables.
+        Largest number of passes. A round improves a block of about a thousand variables; as many
+        rounds as take every variable once are a pass.
     cache_size : float or "auto", default="auto"
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
         in single precision when needed and the latest are kept; the certificate remains in
@@ -318,7 +320,8 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         the certificate remains in double precision. Problems of more than 2,048 rows end as soon
         as `tol` is met.
     verbose : int, default=0
-        1 reports the result, 2 every round, through the logger ``kernelfit``.
+        1 reports the result, and every five seconds of a long fit the gap, the time so far and
+        about how much is left; 2 every round; through the logger ``kernelfit``.
 
     Attributes
     ----------

@@ -287,5 +287,5 @@ def write_symmetric(strip: Array, start: int, out: Array) -> None:
     for left in range(0, start, _TILE):  # columns of one line of the cache, to rows of m numbers
         right = min(left + _TILE, start)
         for i in range(m):
-            for j in range(left, right):
-                out[j, start + i] = strip[i, j]
+            for column in range(left, right):
+                out[column, start + i] = strip[i, column]

@@ -70,7 +70,8 @@ def _exp(x: float) -> float:
     high = (_C10 + _C11 * r) + s * _C12
     middle = ((_C6 + _C7 * r) + s * (_C8 + _C9 * r)) + q * high
     series = ((_C2 + _C3 * r) + s * (_C4 + _C5 * r)) + q * middle
-    return (1.0 + (r + s * series)) * _from_bits((_bits(t) + _BIAS) << _SHIFT)
+    value: float = (1.0 + (r + s * series)) * _from_bits((_bits(t) + _BIAS) << _SHIFT)
+    return value
 
 
 @inner()

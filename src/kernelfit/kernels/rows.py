@@ -26,6 +26,7 @@ Kernel = Callable[..., Array]
 # Rows and columns computed at a time: few enough for the second cache of a processor, and enough of
 # them to make matrix products worth while.
 _TILE_ROWS, _TILE_COLUMNS = 128, 1024
+_MAX_COPY = 2**27  # bytes of data up to which transposed copies are kept
 _EXPONENT_ERROR = 1e-6  # rounding error that the exponent of a Gaussian kernel may have
 _SINGLE_RANGE = 1e-30, 1e30  # of the largest numbers that are computed or kept in float32
 
@@ -103,31 +104,67 @@ class _Evaluator(Protocol):
         """
 
 
+class _Points:
+    """Dense points, one a column, in the precision to be computed in.
+
+    A copy is kept in this form unless it is large, as that of data on disk may be: parts are then
+    copied as they are read.
+    """
+
+    def __init__(self, X: Array, centre: Array | float, dtype: np.dtype[Any]) -> None:
+        self._X, self._centre, self.dtype = X, centre, dtype
+        everything = slice(0, len(X))
+        self.whole = self._copy(everything) if X.nbytes <= _MAX_COPY else None
+
+    def __len__(self) -> int:
+        return len(self._X)
+
+    def _copy(self, places: Any) -> Array:
+        part = (self._X[places] - self._centre).T
+        return pad_features(part.astype(self.dtype, order="C"))
+
+    def columns(self, places: Any) -> Array:
+        """Return some points, one a column, C-contiguous; `places` is a slice or an array."""
+        if self.whole is None:
+            return self._copy(places)
+        return np.ascontiguousarray(self.whole[:, places])
+
+    def norms(self) -> Array:
+        """Return the squared norms, summed in float64 and rounded."""
+        out = np.empty(len(self._X), dtype=self.dtype)
+        with np.errstate(over="ignore"):
+            for first in range(0, len(out), _TILE_COLUMNS):
+                part = self.columns(slice(first, first + _TILE_COLUMNS))
+                out[first : first + _TILE_COLUMNS] = np.einsum(
+                    "ij,ij->j", part, part, dtype=np.float64
+                )
+        return out
+
+
 class _Dense:
     """Kernels of a geometry of dense data, tile by tile, in cache."""
 
     kernel: Any
-    XT: Array  # the data, a column a point
+    points: _Points
 
     def tiles(self, idx: Array, columns: Array | None) -> Iterator[tuple[int, Array]]:
         """Yield tiles; see `_Evaluator`."""
-        A = np.ascontiguousarray(self.XT[:, idx].T)
-        XT = _take(self.XT, columns)
-        n = XT.shape[1]
-        memory = np.empty(len(idx) * min(n, _TILE_COLUMNS), dtype=self.XT.dtype)
+        A = np.ascontiguousarray(self.points.columns(idx).T)
+        whole = self.points.whole if columns is None else self.points.columns(columns)
+        n = len(self.points) if columns is None else len(columns)
+        memory = np.empty(len(idx) * min(n, _TILE_COLUMNS), dtype=self.points.dtype)
         for first in range(0, n, _TILE_COLUMNS):
             width = min(_TILE_COLUMNS, n - first)
             tile = memory[: len(idx) * width].reshape(len(idx), width)
             places = slice(first, first + width)
-            self.measure(A, XT, places, idx, places if columns is None else columns[places], tile)
+            XT, start = (self.points.columns(places), 0) if whole is None else (whole, first)
+            self.measure(A, XT, start, idx, places if columns is None else columns[places], tile)
             yield first, self.kernel.from_geometry(tile, out=tile)
 
-    def measure(
-        self, A: Array, XT: Array, places: slice, idx: Array, columns: Any, tile: Array
-    ) -> None:
-        """Write the geometry between the rows of A and some columns of XT to a tile.
+    def measure(self, A: Array, XT: Array, start: int, idx: Array, places: Any, out: Array) -> None:
+        """Write the geometry between the rows of A and the columns of XT from start on.
 
-        These are the points idx and columns.
+        These are the points idx and places.
         """
         raise NotImplementedError
 
@@ -138,14 +175,12 @@ class _DenseProducts(_Dense):
     def __init__(self, kernel: Linear | Polynomial, X: Array, dtype: np.dtype[Any]):
         self.kernel = kernel
         gamma = kernel.gamma if isinstance(kernel, Polynomial) else 1.0
-        self.XT = X.T.astype(_wide_enough(dtype, squared_norms(X), gamma), order="C")
+        self.points = _Points(X, 0.0, _wide_enough(dtype, squared_norms(X), gamma))
 
-    def measure(
-        self, A: Array, XT: Array, places: slice, idx: Array, columns: Any, tile: Array
-    ) -> None:
+    def measure(self, A: Array, XT: Array, start: int, idx: Array, places: Any, out: Array) -> None:
         """Write inner products."""
         with np.errstate(over="ignore", invalid="ignore"):
-            np.matmul(A, XT[:, places], out=tile)
+            np.matmul(A, XT[:, start : start + out.shape[1]], out=out)
 
 
 class _DenseDistances(_Dense):
@@ -158,8 +193,8 @@ class _DenseDistances(_Dense):
     """
 
     def __init__(self, kernel: RBF, X: Array, dtype: np.dtype[Any]):
-        centred = X - X.mean(axis=0)
-        norms = squared_norms(centred)
+        centre = X.mean(axis=0)
+        norms = _Points(X, centre, np.dtype(np.float64)).norms()
         dtype = _wide_enough(dtype, norms, kernel.gamma)
         with np.errstate(over="ignore"):
             spread = abs(kernel.gamma) * norms.max(initial=0.0)
@@ -167,20 +202,17 @@ class _DenseDistances(_Dense):
         if eps * np.sqrt(spread) > _EXPONENT_ERROR:
             dtype, eps = np.dtype(np.float64), float(np.finfo(np.float64).eps)
         self.kernel = kernel
-        self.XT = pad_features(centred.T.astype(dtype, order="C"))
-        with np.errstate(over="ignore"):
-            self.norms = np.einsum("ij,ij->j", self.XT, self.XT, dtype=np.float64).astype(dtype)
+        self.points = _Points(X, centre, dtype)
+        self.norms = self.points.norms()
         self.by_product = X.shape[1] > MAX_DIRECT_FEATURES and 4 * eps * spread <= _EXPONENT_ERROR
 
-    def measure(
-        self, A: Array, XT: Array, places: slice, idx: Array, columns: Any, tile: Array
-    ) -> None:
+    def measure(self, A: Array, XT: Array, start: int, idx: Array, places: Any, out: Array) -> None:
         """Write squared distances."""
         if self.by_product:
-            np.matmul(A, XT[:, places], out=tile)
-            expand_squares(tile, self.norms[idx], self.norms[columns])
+            np.matmul(A, XT[:, start : start + out.shape[1]], out=out)
+            expand_squares(out, self.norms[idx], self.norms[places])
         else:
-            sum_squared_differences(A, XT, tile, places.start)
+            sum_squared_differences(A, XT, out, start)
 
 
 class _Sparse:

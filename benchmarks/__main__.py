@@ -26,6 +26,8 @@ BENCHMARKS = {
     "dank_tables": ("accuracy of DANK, KNPL and SVM by the papers' protocol", "2 h"),
     "dank_comparators": ("accuracy of LogDet, RF, NW beside the DANK paper", "1 h"),
     "mkl_tables": ("accuracy of multiple kernels by the papers' protocols", "1 h"),
+    "cluster_study": ("a consensus of graphs beside single graphs, paired", "10 min"),
+    "cluster_tables": ("KernelClustering beside scikit-learn's clusterings", "10 min"),
     "cds_comparators": ("accuracy of the CDS paper's fifteen clusterings", "3 h"),
     "cds_tables": ("accuracy of clusterings, and learned against uniform weights", "2 h"),
 }

@@ -39,6 +39,7 @@ MAY_USE_SKLEARN = {
     "utils",
     # The shells of the clusterings; the numerics beside them are free of it.
     "clustering/affinities.py",
+    "clustering/auto.py",
     "clustering/base.py",
     "clustering/bmmc.py",
     "clustering/cds.py",
@@ -51,6 +52,7 @@ MAY_USE_SKLEARN = {
 MAY_USE_PRIVATE_SKLEARN = Path("utils", "sklearn_private.py")
 # Imported inside functions, by one module each.
 OPTIONAL = {"jinja2", "matplotlib", "torch", "triton", "dask"}
+OF_THE_COMMAND = {"typer", "rich", "pandas"}
 # A leading underscore means "used in its own package", also behind a dot. What others may reach:
 PROTOCOLS = {
     "_parameter_constraints",  # scikit-learn's
@@ -227,6 +229,8 @@ def violations(package: Path) -> list[str]:
                     found.append(f"{place}: {own} imports {target}")
             elif top == "sklearn" and not {own, module.as_posix()} & MAY_USE_SKLEARN:
                 found.append(f"{place}: {own} imports sklearn")
+            elif top in OF_THE_COMMAND and own != "cli":
+                found.append(f"{place}: {own} imports {top}")
             elif top in OPTIONAL:
                 users[top].add(str(module))
                 if not lazy:
@@ -269,6 +273,8 @@ def test_every_hook_is_used():
         ("clustering/base.py", "import kernelfit.estimators.svm", "clustering imports estimators"),
         ("solvers/a.py", "from . import b", "relative import"),
         ("utils/a.py", "import torch", "torch imported outside a function"),
+        ("io/a.py", "def f():\n    import pandas", "io imports pandas"),
+        ("io/a.py", "import kernelfit.cli.app", "io imports cli"),
         ("misc/a.py", "", "misc is in no layer"),
         ("solvers/a.py", "from kernelfit.solvers.b import _f", "imports the private _f"),
         ("estimators/a.py", "import sklearn.svm._base", "imports the private sklearn.svm._base"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kernelfit.utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from kernelfit.clustering.auto import KernelClustering
     from kernelfit.clustering.bmmc import BayesianMaxMarginClustering
     from kernelfit.clustering.cds import CDSClustering, CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from kernelfit.selection.ridge_cv import KernelRidgeClassifierCV, KernelRidgeRegressorCV
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
     from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
+    from kernelfit.utils.environment import show_versions
 
 __all__ = [
     "AutoKernelClassifier",
@@ -59,6 +61,7 @@ __all__ = [
     "KNPLClassifierCV",
     "KNPLRegressor",
     "KNPLRegressorCV",
+    "KernelClustering",
     "KernelKMeans",
     "KernelMetric",
     "KernelOneClass",
@@ -88,6 +91,7 @@ __all__ = [
     "load",
     "path",
     "save",
+    "show_versions",
 ]
 
 _HOME = {
@@ -109,6 +113,7 @@ _HOME = {
     "KNPLClassifierCV": "kernelfit.selection.knpl_cv",
     "KNPLRegressor": "kernelfit.estimators.knpl",
     "KNPLRegressorCV": "kernelfit.selection.knpl_cv",
+    "KernelClustering": "kernelfit.clustering.auto",
     "KernelKMeans": "kernelfit.clustering.kernel_kmeans",
     "KernelMetric": "kernelfit.estimators.metric",
     "KernelOneClass": "kernelfit.estimators.one_class",
@@ -138,6 +143,7 @@ _HOME = {
     "load": "kernelfit.io.files",
     "path": "kernelfit.selection.path",
     "save": "kernelfit.io.files",
+    "show_versions": "kernelfit.utils.environment",
 }
 
 

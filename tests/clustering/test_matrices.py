@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from kernelfit.clustering import matrices
 from kernelfit.clustering.matrices import BlockProducts, LowRank, Operator, counted
 
 
@@ -24,6 +25,18 @@ def test_block_products(columns):
             np.testing.assert_allclose(multiply(low, W), A @ (A.T @ W), rtol=1e-9, atol=1e-8)
             np.testing.assert_allclose(low @ W, A @ (A.T @ W), rtol=1e-9, atol=1e-8)
     np.testing.assert_allclose(found[0], expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("columns", [None, 3])
+def test_blocks_of_a_sparse_matrix(columns, monkeypatch):
+    monkeypatch.setattr(matrices, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(matrices, "_SPARSE_BLOCK", 7)
+    rng = np.random.default_rng(0)
+    A = sparse.csr_array(np.where(rng.random((50, 30)) < 0.1, rng.random((50, 30)), 0.0))
+    V = rng.standard_normal(30 if columns is None else (30, columns))
+    with BlockProducts(3) as multiply:
+        np.testing.assert_array_equal(multiply(A, V), A @ V)
+        np.testing.assert_array_equal(Operator(A, multiply) @ V, A @ V)
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse", "low rank"])

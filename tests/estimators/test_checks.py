@@ -21,6 +21,7 @@ OPTIONS = {
     "GPKClassifierCV": {"degrees": [1, 2], "Cs": [0.5, 4.0]},
     "GPKRegressorCV": {"degrees": [1, 2], "Cs": [0.5, 4.0], "epsilons": [0.1]},
     "KNPLClassifierCV": ETAS,
+    "KernelClustering": {"max_clusters": 4},
     "MKLClassifierCV": {"Cs": [0.5, 4.0], "kernels": BANK, "cv": 2},
     "MKLRegressorCV": {"Cs": [0.5, 4.0], "kernels": BANK, "epsilons": [0.1], "cv": 2},
     "KNPLRegressorCV": {**ETAS, "epsilons": [0.1]},

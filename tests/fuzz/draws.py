@@ -154,6 +154,7 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "assign_new": options("embedding", "similarity"),
     "basis": options("x", "xz"),
     "cache_size": options(1e-6, 1e-3, 1e-2),
+    "categorical_features": options([0]),
     "class_weight": _class_weight,
     "coef0": either(number(lambda rng: float(rng.normal())), number(extreme), 0.8),
     "combination": options("average", "simple", "lp", "align", "alignment", "easy", "pwmk"),
@@ -177,6 +178,7 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "kernel_sharing": options("separate", "joint"),
     "lam": options(0.01, 0.1, 1.0),
     "loss": _loss,
+    "max_clusters": options(2, 3, 20),
     "max_iter": options(0, 1, 2, 20, 200, p=[0.05, 0.15, 0.2, 0.3, 0.3]),
     "mode": options("balanced", "relaxed", "literal"),
     "mu": options(0.5, "entropy", 1e-9, 0.1, 0.9, 1.0 - 1e-9),
@@ -198,6 +200,7 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "quantile": either(number(_level), several(_level)),
     "random_state": number(lambda rng: int(rng.integers(1000))),
     "rho": number(non_negative),
+    "scaling": options("auto", "standard", "ranks", "given"),
     "scoring": _scoring,
     "search_tol": options(1e-2, 1e-6, 1.0),
     "solver": options(

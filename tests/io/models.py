@@ -35,6 +35,7 @@ VARIANTS = {
     ],
     "DANKRegressor": [{"out_of_sample": "reciprocal"}, {"tau": 0.01}],
     "ForestKernel": [{"similarity": "ratio"}, {"task": "unsupervised"}],
+    "KernelClustering": [{"n_clusters": "auto", "max_clusters": 3}],
     "KernelMetric": [{"method": method} for method in ("agop", "logdet", "nw")],
     "KernelOneClass": [{"kernel": "linear"}],
     "KernelQuantileRegressor": [{"quantile": [0.2, 0.8]}],

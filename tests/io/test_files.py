@@ -180,7 +180,10 @@ def test_a_missing_file_is_told_as_such(tmp_path):
 
 
 def test_stored_file_of_format_1_is_read():
-    """Saved by version 0.1.0 from `models.stored`, fitted; later versions must go on to read it."""
+    """Saved by 0.1.0.dev0 from `models.stored`, fitted; later versions must go on to read it.
+
+    Parameters that estimators have got since then have their defaults.
+    """
     model = kernelfit.load(STORED)
     values = model.decision_function([[0.1, 0.2, 0.3], [-1.0, 0.5, 2.0]])
     known = [[2.1993575175305, -0.2020825663331, 1.0163730509971]]

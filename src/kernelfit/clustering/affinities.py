@@ -8,6 +8,7 @@ says what links more points, and ``by_distance`` whether the affinity is made of
 """
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
@@ -22,6 +23,7 @@ from kernelfit.clustering.graphs import (
     symmetrised,
 )
 from kernelfit.clustering.matrices import LowRank
+from kernelfit.clustering.neighbours import bounded_search
 from kernelfit.clustering.self_representation import lasso_representation, matching_pursuit
 from kernelfit.kernels.distances import squared_distances, sum_squared_differences
 from kernelfit.kernels.standard import RBF, scale_gamma
@@ -136,9 +138,15 @@ class NeighbourAffinity:
         if self.n == 1:
             self.graph = sparse.csr_array(np.ones((1, 1)))
         else:
-            self.search = NearestNeighbors(n_jobs=self.n_jobs).fit(X)
-            self.graph = symmetrised(self._graph(None))
+            self.bounded = bounded_search(X, self.n_neighbors)
+            if self.bounded is None:
+                self.search = NearestNeighbors(n_jobs=self.n_jobs).fit(X)
+            self.graph = self._weigh(self._graph(None))
         return self.graph
+
+    def _weigh(self, links):
+        """Return the affinities from the directed graph."""
+        return symmetrised(links)
 
     def matrix(self):
         """Return the affinity matrix of the training points."""
@@ -153,6 +161,16 @@ class NeighbourAffinity:
     def _graph(self, X):
         """Return the directed graph from the rows of X, or from the training points but itself."""
         k = min(self.n_neighbors, self.n - (X is None))
+        if self.bounded is not None:
+            indices = self.bounded.search(X, k, effective_n_jobs(self.n_jobs))
+        else:
+            indices = self._by_distances(X, k)
+        # In ascending order: the order of the search would be that of the sums.
+        indices = np.sort(indices, axis=1)
+        return neighbour_graph(indices, np.ones(indices.shape), self.n)
+
+    def _by_distances(self, X, k):
+        """Return the nearest points by scikit-learn's search, ties in the order of the points."""
         asked = min(k + 1, self.n - (X is None))  # one more, to see whether it is as near
         distances, indices = self.search.kneighbors(X, asked)
         if asked > k:
@@ -160,9 +178,7 @@ class NeighbourAffinity:
             step = max(1, _CHUNK_BYTES // (8 * self.n))
             for rows in np.split(tied, range(step, len(tied), step)):
                 indices[rows, :k] = self._ordered(X, rows, k)
-        # In ascending order: the order of the search would be that of the sums.
-        indices = np.sort(indices[:, :k], axis=1)
-        return neighbour_graph(indices, np.ones(indices.shape), self.n)
+        return indices[:, :k]
 
     def _ordered(self, X, rows, k):
         """Return the neighbours of some rows by distances without rounding between equal points."""

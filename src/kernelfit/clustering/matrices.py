@@ -12,6 +12,7 @@ Array = NDArray[np.float64]
 Multiply = Callable[[Any, Array], Array]
 
 _BLOCK = 256  # rows of a block: few enough for several threads, enough for a fast product
+_SPARSE_BLOCK = 4096
 _WORTH_THREADS = 2**22  # multiplications below which handing out blocks costs more than it gains
 
 
@@ -35,8 +36,8 @@ class LowRank:
 class BlockProducts:
     """Products with affinity matrices that are the same bits for any number of threads.
 
-    A dense matrix is multiplied in blocks of rows. The blocks are fixed, and the threads share
-    them. This needs a linear algebra library that is set to one thread, since its own threads
+    A matrix is multiplied in blocks of rows. The blocks are fixed, and the threads share them. For
+    a dense one this needs a linear algebra library that is set to one thread, since its own threads
     change the order of sums. It is a context manager: its threads end with it.
 
     Parameters
@@ -58,21 +59,35 @@ class BlockProducts:
         """Return the product of an array, a sparse matrix or a `LowRank` with V."""
         if isinstance(A, LowRank):
             return self(A.Z, self(A.Z.T, V))
-        if not isinstance(A, np.ndarray):
+        n, dense = A.shape[0], isinstance(A, np.ndarray)
+        n_terms = (A.size if dense else A.nnz) * (V.size // len(V))
+        alone = self._pool is None or n_terms < _WORTH_THREADS
+        if not dense and alone:
             return np.asarray(A @ V)
-        n = A.shape[0]
         out = np.empty((n, *V.shape[1:]))
-        parts = [slice(first, first + _BLOCK) for first in range(0, n, _BLOCK)]
+        step = _BLOCK if dense else _SPARSE_BLOCK
+        parts = [slice(first, min(first + step, n)) for first in range(0, n, step)]
 
         def fill(part: slice) -> None:
-            np.matmul(A[part], V, out=out[part])
+            if dense:
+                np.matmul(A[part], V, out=out[part])
+            else:
+                out[part] = _rows(A, part) @ V
 
-        if self._pool is None or A.size * (V.size // len(V)) < _WORTH_THREADS:
+        if self._pool is None or alone:
             for part in parts:
                 fill(part)
         else:
             list(self._pool.map(fill, parts))
         return out
+
+
+def _rows(A: Any, part: slice) -> sparse.csr_array:
+    """Return some rows of a CSR matrix, which share its memory."""
+    starts = A.indptr[part.start : part.stop + 1]
+    inside = slice(starts[0], starts[-1])
+    entries = (A.data[inside], A.indices[inside], starts - starts[0])
+    return sparse.csr_array(entries, shape=(part.stop - part.start, A.shape[1]))
 
 
 multiply = BlockProducts(1)
@@ -83,12 +98,12 @@ class Operator:
 
     Parameters
     ----------
-    A : ndarray of shape (n, m)
+    A : ndarray or csr_array of shape (n, m)
     multiply : callable
         ``multiply(A, V)``.
     """
 
-    def __init__(self, A: Array, multiply: Multiply) -> None:
+    def __init__(self, A: Any, multiply: Multiply) -> None:
         self.A, self.multiply = A, multiply
 
     def __matmul__(self, V: Array) -> Array:

@@ -111,7 +111,8 @@ class KernelSimilarity:
             i = np.repeat(np.arange(self.n), np.diff(K.indptr))
             j = K.indices
             data = K.data * ((b[i] + b[j] - mu * b[i] * b[j]) * (scale[i] * scale[j]))
-            return sparse.csr_array((data, j, K.indptr), shape=K.shape), scale
+            N = sparse.csr_array((data, j, K.indptr), shape=K.shape)
+            return Operator(N, self.multiply), scale
         if isinstance(K, LowRank) or K.nbytes > _MATRIX_BYTES:
             return _ScaledSimilarity(K, b, mu, scale, self.multiply), scale
         N, v = np.empty_like(K), 1.0 - mu * b

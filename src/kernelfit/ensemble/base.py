@@ -17,11 +17,11 @@ from kernelfit.ensemble.leaderboard import FoldScores, tabulate
 from kernelfit.ensemble.members import choose_recipes
 from kernelfit.ensemble.part import Machines, TrainingPart
 from kernelfit.ensemble.search import MAX_ROWS, Clock, Search
-from kernelfit.ensemble.table import read_schema
 from kernelfit.ensemble.training import train, training_seconds
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.progress import ProgressBar
 from kernelfit.utils.sklearn_private import Interval, StrOptions
+from kernelfit.utils.table import check_table, read_schema
 from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
 
@@ -140,13 +140,7 @@ class AutoKernel(BaseEstimator):
     def _check_table(self, X):
         """Return a table to predict as numbers."""
         check_is_fitted(self)
-        if hasattr(X, "columns"):
-            validate_data(self, X, reset=False, skip_check_array=True)
-        else:
-            if issparse(X):
-                raise TypeError("expected a dense table, got a sparse matrix")
-            X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
-        return self._schema.read(X)
+        return self._schema.read(check_table(self, X, reset=False))
 
     def _folds(self, X, y, rows, data, seed):
         """Return the training and test rows of every fold, as places among rows of weight."""

@@ -12,11 +12,11 @@ from sklearn.ensemble import (
 )
 
 from kernelfit.ensemble.members import Recipe
-from kernelfit.ensemble.views import View, learn_view
 from kernelfit.families.metric.agop import learn_gradient_metric
 from kernelfit.families.metric.points import draw_points
 from kernelfit.families.metric.widths import learn_widths
 from kernelfit.kernels.forest import Forest
+from kernelfit.utils.views import View, learn_view
 
 Array = NDArray[Any]
 

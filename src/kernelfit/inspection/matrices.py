@@ -15,12 +15,12 @@ from kernelfit.clustering.cds import CDSKClustering
 from kernelfit.clustering.matrices import LowRank
 from kernelfit.ensemble.base import AutoKernel
 from kernelfit.ensemble.kernels import gram, natural_inverse_width
-from kernelfit.ensemble.views import learn_view
 from kernelfit.estimators.adaptive import AdaptiveMachine
 from kernelfit.estimators.machine import KernelMachine
 from kernelfit.estimators.multiple import MultipleKernelMachine
 from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
 from kernelfit.families.multiple.kernels import WeightedSum
+from kernelfit.utils.views import learn_view
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -45,7 +45,7 @@ FUNCTIONS = {
         pairwise.sigmoid_kernel,
     )
 }  # that may be a kernel
-_MODULES = rf"(?:{'|'.join(PACKAGES)})(?:\.\w+)+|utils\.distinct|utils\.validation"
+_MODULES = rf"(?:{'|'.join(PACKAGES)})(?:\.\w+)+|utils\.(?:distinct|table|validation|views)"
 _NAME = re.compile(rf"kernelfit\.(?:{_MODULES}):[A-Za-z_]\w*")
 _ATTRIBUTE = re.compile(r"_?[A-Za-z]\w*")
 

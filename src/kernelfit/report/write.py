@@ -1,7 +1,6 @@
 """A report on a fitted estimator: chapters, rendered by one template into one file."""
 
 import datetime
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from kernelfit.report.blocks import Section
 from kernelfit.report.subject import Subject
 from kernelfit.report.table import n_rows
 from kernelfit.utils.plotting import load_matplotlib
+from kernelfit.utils.version import __version__
 
 
 def write_report(
@@ -84,7 +84,7 @@ def write_report(
         lead=_lead(subject),
         cards=_cards(subject),
         sections=sections,
-        version=version("kernelfit"),
+        version=__version__,
         date=datetime.date.today().isoformat(),
     )
     file = Path(path)

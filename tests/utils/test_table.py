@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelfit.ensemble.table import UNKNOWN, read_schema
+from kernelfit.utils.table import UNKNOWN, read_schema
 
 
 class Column:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from kernelfit.ensemble.views import learn_view
+from kernelfit.utils.views import learn_view
 
 NUMBER, CATEGORY = np.array([False]), np.array([True])
 
@@ -33,7 +33,7 @@ def test_ranks_are_gaussian_scores_and_ignore_the_unit():
     np.testing.assert_allclose(far[:, 0], Z[[0, 3], 0])  # beyond the training values
 
 
-@pytest.mark.parametrize("shape", ["standard", "ranks"])
+@pytest.mark.parametrize("shape", ["standard", "ranks", "given"])
 def test_a_weight_is_a_repeated_row(shape):
     rng = np.random.default_rng(1)
     X, count = rng.normal(size=(20, 2)), rng.integers(1, 4, 20)
@@ -49,6 +49,13 @@ def test_missing_numbers_are_the_mean_and_marked():
     np.testing.assert_allclose(view_of(X)(X), [[-1, 0], [1, 0], [0, np.sqrt(2)]])
     # Missing for the first time: the mean, and no mark.
     np.testing.assert_allclose(view_of(X[:2])(X), [[-1], [1], [0]])
+
+
+def test_numbers_as_given_stay_and_missing_ones_are_the_mean():
+    X = np.array([[1.0, 7.0], [3.0, 7.0], [8.0, 7.0]])  # a constant column is left out
+    view = view_of(X, np.zeros(2, bool), "given")
+    np.testing.assert_array_equal(view(X), X[:, :1])
+    np.testing.assert_array_equal(view(np.array([[np.nan, 1.0]])), [[4.0]])
 
 
 def test_categories_are_at_squared_distance_two():

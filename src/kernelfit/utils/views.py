@@ -1,9 +1,9 @@
 """Views of a table: the features that kernels compare, learned from training rows alone.
 
-Numbers are standardised, or first brought to a Gaussian shape by their ranks. Categories become one
-column each, so that two different ones are at squared distance two, as two random values of a
-standardised column are on average. A missing number is the mean, and is marked in a column of its
-own. Columns that are constant or repeat another one are left out.
+Numbers are standardised, first brought to a Gaussian shape by their ranks, or left as they are.
+Categories become one column each, so that two different ones are at squared distance two, as two
+random values of a standardised column are on average. A missing number is the mean, and is marked
+in a column of its own. Columns that are constant or repeat another one are left out.
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from kernelfit.ensemble.table import UNKNOWN
+from kernelfit.utils.table import UNKNOWN
 
 Array = NDArray[Any]
-Shape = Literal["standard", "ranks"]
+Shape = Literal["standard", "ranks", "given"]
 
 _MAX_CATEGORIES = 30  # with a column of their own; the rarer ones share one
 _MAX_KNOTS = 1000  # of the map from values to ranks
@@ -31,6 +31,7 @@ class _Number:
     scores: Array | None
     centre: float
     scale: float
+    fill: float  # what a missing value becomes
     marked: bool  # whether missing values have a column of their own
 
     def __call__(self, table: Array) -> list[Array]:
@@ -38,7 +39,7 @@ class _Number:
         missing = np.isnan(value)
         if self.knots is not None and self.scores is not None:
             value = np.interp(value, self.knots, self.scores)
-        out = np.where(missing, 0.0, (value - self.centre) / self.scale)
+        out = np.where(missing, self.fill, (value - self.centre) / self.scale)
         return [out, np.sqrt(2.0) * missing] if self.marked else [out]
 
 
@@ -91,8 +92,8 @@ def learn_view(table: Array, is_category: Array, weight: Array, shape: Shape) ->
     is_category : ndarray of bool of shape (d,)
     weight : ndarray of shape (n,)
         Positive. A weight of 2 equals a repeated row.
-    shape : {"standard", "ranks"}
-        Whether numbers keep their shape or get that of a Gaussian.
+    shape : {"standard", "ranks", "given"}
+        Whether numbers are standardised, get the shape of a Gaussian, or stay as they are.
 
     Returns
     -------
@@ -120,7 +121,7 @@ def _learn_number(j: int, values: Array, weight: Array, shape: Shape) -> _Number
     marked = bool(present.any() and not present.all())
     x, w = values[present], weight[present]
     if not len(x) or x.min() == x.max():
-        return _Number(j, None, None, 0.0, np.inf, True) if marked else None
+        return _Number(j, None, None, 0.0, np.inf, 0.0, True) if marked else None
     knots = scores = None
     if shape == "ranks":
         knots, scores = _gaussian_scores(x, w)
@@ -132,7 +133,10 @@ def _learn_number(j: int, values: Array, weight: Array, shape: Shape) -> _Number
     scale = np.sqrt(share @ (x / unit - centre) ** 2)
     if not scale > 1e-14:
         return None
-    return _Number(j, knots, scores, float(centre * unit), float(scale * unit), marked)
+    centre, scale = float(centre * unit), float(scale * unit)
+    if shape == "given":
+        return _Number(j, None, None, 0.0, 1.0, centre, marked)
+    return _Number(j, knots, scores, centre, scale, 0.0, marked)
 
 
 def _gaussian_scores(x: Array, w: Array) -> tuple[Array, Array]:

@@ -3,7 +3,7 @@
 A `Schema` is read off the training table: which columns are numbers, which are categories, and the
 values of the latter. It turns any table with these columns into a float64 array, in which nan is
 missing, a category is its number, and -1 one that training had not. What depends on how values are
-distributed (imputation, scales) is not here but in `kernelfit.ensemble.views`: that is learned in
+distributed (imputation, scales) is not here but in `kernelfit.utils.views`: that is learned in
 the training part of every fold.
 """
 
@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.validation import validate_data
 
 Array = NDArray[Any]
 
@@ -69,7 +71,7 @@ def read_schema(X: Any, categorical: Sequence[Any] | None = None) -> Schema:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelfit.ensemble.table import read_schema
+    >>> from kernelfit.utils.table import read_schema
     >>> X = np.array([[1.5, "red"], [None, "blue"]], dtype=object)
     >>> schema = read_schema(X)
     >>> schema.read(X)
@@ -84,6 +86,40 @@ def read_schema(X: Any, categorical: Sequence[Any] | None = None) -> Schema:
         if j in named or _holds_categories(X, j, column, names[j]):
             categories[j] = _distinct(column)
     return Schema(names, categories)
+
+
+def check_table(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> Any:
+    """Return a table that a `Schema` may read; keep or compare number and names of its columns.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose `n_features_in_` and `feature_names_in_` are set, or compared with.
+    X : array or frame of shape (n, d)
+    reset : bool
+        Whether they are set.
+    min_rows : int, default=1
+        How many rows there have to be.
+
+    Returns
+    -------
+    array or frame of shape (n, d)
+    """
+    if hasattr(X, "columns"):
+        X = validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if len(X) < min_rows:
+            raise ValueError(f"expected at least {min_rows} rows, got {len(X)}")
+        return X
+    if issparse(X):
+        raise TypeError("expected a dense table, got a sparse matrix")
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=None,
+        ensure_all_finite="allow-nan",
+        ensure_min_samples=min_rows,
+    )
 
 
 def _columns(X: Any) -> list[Array]:

@@ -1,0 +1,5 @@
+"""Run the command: ``python -m kernelfit``."""
+
+from kernelfit.cli.main import main
+
+main()

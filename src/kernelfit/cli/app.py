@@ -1,0 +1,341 @@
+"""The commands, as typer reads them.
+
+Whatever is wrong with files, columns or values is one sentence on stderr and exit status 2; an
+interruption is 130.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kernelfit.cli.output import Output, in_words, number, seconds
+from kernelfit.utils.version import __version__
+
+app = typer.Typer(
+    name="kernelfit",
+    help="Kernel machines that learn the kernel and certify every fit, on tables in files.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class Method(StrEnum):
+    """What to fit."""
+
+    auto = "auto"
+    svm = "svm"
+    ridge = "ridge"
+    tkl = "tkl"
+    dank = "dank"
+    knpl = "knpl"
+    mkl = "mkl"
+    union = "union"
+
+
+class Task(StrEnum):
+    """What to predict."""
+
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
+class Clustering(StrEnum):
+    """What to cluster with."""
+
+    cdsk = "cdsk"
+    kmeans = "kmeans"
+
+
+class Paper(StrEnum):
+    """What to reproduce."""
+
+    dank = "dank"
+    knpl = "knpl"
+    tkl = "tkl"
+    cds = "cds"
+    mkl = "mkl"
+
+
+Data = Annotated[Path, typer.Argument(help="A table: CSV, TSV or Parquet, with names of columns.")]
+Target = Annotated[str, typer.Option(help="The column to predict.")]
+TaskOption = Annotated[Task, typer.Option(help="Classes or numbers; auto looks at the target.")]
+Categorical = Annotated[
+    list[str] | None, typer.Option(help="A column to read as categories; may be repeated.")
+]
+Drop = Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")]
+Seed = Annotated[int, typer.Option(help="Of what is random.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Model = Annotated[Path, typer.Argument(help="A file that `kernelfit fit` wrote.")]
+
+
+@contextmanager
+def _answering(as_json: bool) -> Iterator[Output]:
+    """Print what a command has to say, or what is wrong, in one sentence."""
+    output = Output(as_json)
+    try:
+        yield output
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        sentence = " ".join(str(error).split())
+        if as_json:
+            output.facts = {"error": sentence}
+            output.end()
+        else:
+            print(f"kernelfit: {sentence}", file=sys.stderr)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    output.end()
+
+
+def _teller(output: Output) -> Callable[[str], None]:
+    """Return what shows how far a command is."""
+    return lambda text: None if output.as_json else print(text, file=sys.stderr, flush=True)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"kernelfit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="The version.")
+    ] = False,
+) -> None:
+    """Kernel machines that learn the kernel and certify every fit, on tables in files."""
+
+
+@app.command()
+def fit(
+    data: Data,
+    target: Target,
+    out: Annotated[Path, typer.Option(help="Where to write the model.")],
+    method: Annotated[Method, typer.Option(help="What to fit; auto: an ensemble.")] = Method.auto,
+    task: TaskOption = Task.auto,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds, for auto.", min=0.1)] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
+    holdout: Annotated[
+        float, typer.Option(help="Share of the rows kept to test the model.", min=0.0, max=0.5)
+    ] = 0.2,
+    categorical: Categorical = None,
+    drop: Drop = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a model to a table and write it to a file."""
+    with _answering(as_json) as output:
+        from kernelfit.cli.fitting import fit_model
+
+        options = {"categorical": categorical or [], "drop": drop or []}
+        if time_limit is not None and method != Method.auto:
+            raise ValueError("expected --time-limit with --method auto alone")
+        fit_model(
+            output, data, target, out, method=method.value, task=task.value, report=report,
+            time_limit=time_limit, holdout=holdout, seed=seed, **options,
+        )  # fmt: skip
+
+
+@app.command()
+def predict(
+    model: Model,
+    data: Data,
+    out: Annotated[Path | None, typer.Option(help="Where to write; stdout when left out.")] = None,
+    level: Annotated[
+        float, typer.Option(help="Of prediction intervals.", min=0.5, max=0.999)
+    ] = 0.9,
+    as_json: AsJson = False,
+) -> None:
+    """Predict the rows of a table: classes and probabilities, or numbers and intervals."""
+    with _answering(as_json) as output:
+        from kernelfit.cli.fitting import predict_table
+        from kernelfit.cli.tables import write_table
+
+        found = predict_table(model, data, level)
+        if out is not None or not as_json:
+            write_table(found, out)
+        output.facts |= {"rows": len(found), "columns": list(found.columns)}
+        if out is None:
+            output.facts["values"] = found.to_dict("list")
+        else:
+            output.say(f"{len(found)} rows written to {out}", out=str(out))
+
+
+@app.command()
+def cluster(
+    data: Data,
+    k: Annotated[int, typer.Option("-k", "--clusters", help="How many clusters.", min=2)],
+    out: Annotated[Path | None, typer.Option(help="Where to write the rows' clusters.")] = None,
+    method: Annotated[Clustering, typer.Option(help="cdsk learns weights.")] = Clustering.cdsk,
+    categorical: Categorical = None,
+    drop: Drop = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Part the rows of a table into clusters."""
+    with _answering(as_json) as output:
+        from kernelfit.cli.fitting import cluster_table
+
+        labels = cluster_table(data, k, method.value, categorical or [], drop or [], seed)
+        sizes = labels["cluster"].value_counts().sort_index()
+        output.facts |= {"sizes": sizes.tolist()}
+        if out is not None:
+            from kernelfit.cli.tables import write_table
+
+            write_table(labels, out)
+            output.facts["out"] = str(out)
+        else:
+            output.facts["clusters"] = labels["cluster"].tolist()
+        rows = [[str(name), str(size)] for name, size in sizes.items()]
+        output.table(f"{len(labels)} rows of {data}", ["cluster", "rows"], rows)
+        if out is not None:
+            output.say(f"clusters written to {out}")
+
+
+@app.command()
+def compare(
+    data: Data,
+    target: Target,
+    methods: Annotated[
+        str, typer.Option(help="Parted by commas: auto, svm, ..., linear, forest, boosting.")
+    ] = "auto,svm,ridge,linear,forest,boosting",
+    folds: Annotated[int, typer.Option(help="Of the outer cross-validation.", min=2)] = 5,
+    time_limit: Annotated[float, typer.Option(help="Seconds for one fit of auto.", min=0.1)] = 30.0,
+    task: TaskOption = Task.auto,
+    categorical: Categorical = None,
+    drop: Drop = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Compare methods by nested cross-validation, with standard errors and times."""
+    with _answering(as_json) as output:
+        from kernelfit.cli.compare import compare as run
+        from kernelfit.cli.methods import METHODS, RIVALS, read_problem
+
+        names = [name.strip() for name in methods.split(",") if name.strip()]
+        unknown = [name for name in names if name not in (*METHODS, *RIVALS)]
+        if unknown or not names:
+            known = ", ".join((*METHODS, *RIVALS))
+            raise ValueError(f"expected methods among {known}, got {', '.join(unknown) or 'none'}")
+        problem = read_problem(data, target, task.value, categorical or [], drop or [])
+        found = list(run(names, problem, folds, time_limit, seed, _teller(output)))
+        found.sort(key=lambda one: -one.score[0])
+        measures = ["accuracy", "log loss"] if problem.classify else ["R2", "RMSE"]
+        output.facts |= {"target": target, "rows": len(problem.y), "task": problem.what}
+        keys = ["method", "seconds", *(f"{m}{end}" for m in measures for end in ("", " error"))]
+        output.facts["methods"] = [
+            dict(zip(keys, (one.method, one.seconds, *one.score, *one.loss), strict=True))
+            for one in found
+        ]
+        rows = [
+            [one.method, f"{one.score[0]:.4f} ± {one.score[1]:.4f}",
+             f"{number(one.loss[0])} ± {number(one.loss[1], 2)}", seconds(one.seconds)]
+            for one in found
+        ]  # fmt: skip
+        output.table(
+            f"{data}: {target}, {problem.what}, {len(problem.y)} rows",
+            ["method", *measures, "fit"],
+            rows,
+            f"Means over {folds} folds and their standard errors; fit is the time of one fit. "
+            "linear, forest and boosting are scikit-learn's.",
+        )
+
+
+@app.command()
+def explain(model: Model, as_json: AsJson = False) -> None:
+    """Say what a model is: its parts, what was chosen, what is proved, which columns matter."""
+    with _answering(as_json) as output:
+        from kernelfit.cli.explain import describe, importances
+        from kernelfit.io.files import load
+
+        found = load(model)
+        facts = describe(found)
+        matter = importances(found)
+        output.facts |= facts | ({"importances": dict(matter)} if matter else {})
+        for name, value in facts.items():
+            if name not in ("members", "kernels"):
+                output.say(f"{name}: {in_words(value)}")
+        for name in ("members", "kernels"):
+            if name in facts:
+                rows = [[one[name[:-1]], f"{one['weight']:.3f}"] for one in facts[name]]
+                output.table(name, [name[:-1], "weight"], rows)
+        if matter:
+            rows = [[name, f"{100 * share:.1f} %"] for name, share in matter]
+            note = "Shares of the rise of the loss when a column is shuffled."
+            output.table("importance", ["column", "share"], rows, note)
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[Paper, typer.Argument(help="Whose tables.")],
+    sets: Annotated[str | None, typer.Option(help="Parted by commas; all when left out.")] = None,
+    splits: Annotated[int | None, typer.Option(help="How many; the paper's number.", min=1)] = None,
+    results: Annotated[Path, typer.Option(help="A folder: what is computed is kept there.")] = Path(
+        "kernelfit-results"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Run a paper's protocol: our figures beside the printed ones. A killed run goes on."""
+    with _answering(as_json) as output:
+        from kernelfit.cli.protocols import SPLITS
+        from kernelfit.cli.published import published
+        from kernelfit.cli.reproduce import reproduce as run
+        from kernelfit.cli.reproduce import summary
+
+        known = published(paper.value)
+        names = list(known["sets"]) if sets is None else [name.strip() for name in sets.split(",")]
+        for name in names:
+            if name not in known["sets"]:
+                raise ValueError(
+                    f"expected sets of {paper.value} among {', '.join(known['sets'])}, got {name!r}"
+                )
+        path = results / f"{paper.value}.jsonl"
+        cells = run(paper.value, names, splits or SPLITS[paper.value], path, _teller(output))
+        rows = summary(paper.value, cells)
+        output.facts |= {"paper": known["paper"], "results": str(path), "figures": rows}
+        output.table(
+            known["paper"],
+            ["set", "method", "part", "splits", "ours", "paper"],
+            [
+                [row["set"], row["method"], row["part"], str(row["splits"]),
+                 _figure(row["ours"], row["deviation"]),
+                 _figure(row["paper"], row["paper deviation"])]
+                for row in rows
+            ],
+            f"Means and standard deviations; accuracy in percent, errors of regression as in the "
+            f"paper. Kept in {path}.",
+            texts=3,
+        )  # fmt: skip
+
+
+def _figure(value: float | None, deviation: float | None) -> str:
+    if value is None:
+        return "-"
+    digits = 1 if abs(value) >= 20 else 3
+    return f"{value:.{digits}f}" + ("" if deviation is None else f" ± {deviation:.{digits}f}")
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("."),
+    quick: Annotated[bool, typer.Option(help="Few rows and methods, for a trial.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit AutoKernel and the papers' learners to bundled data, and compare them."""
+    with _answering(as_json) as output:
+        from kernelfit.cli.demo import run
+
+        run(output, folder, quick, _teller(output))
+
+
+def run_command(arguments: list[str]) -> Any:
+    """Run the command with arguments; for examples and tests."""
+    return app(arguments, standalone_mode=False)

@@ -1,0 +1,173 @@
+"""What the commands fit, predict and cluster do."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import is_classifier
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import train_test_split
+
+from kernelfit.cli.explain import describe
+from kernelfit.cli.methods import Problem, make_estimator, read_problem
+from kernelfit.cli.output import Output, number, seconds
+from kernelfit.cli.tables import TableError, need_column, read_table
+from kernelfit.clustering.cds import CDSKClustering
+from kernelfit.clustering.kernel_kmeans import KernelKMeans
+from kernelfit.ensemble.prepared import TableEstimator
+from kernelfit.ensemble.table import read_schema
+from kernelfit.ensemble.views import learn_view
+from kernelfit.io.files import load, save
+
+_MIN_TEST_ROWS = 10
+
+
+def fit_model(
+    output: Output,
+    data: Path,
+    target: str,
+    out: Path,
+    *,
+    method: str,
+    task: str,
+    time_limit: float | None,
+    report: Path | None,
+    holdout: float,
+    categorical: list[str],
+    drop: list[str],
+    seed: int,
+) -> None:
+    """Fit a model to a table, test it on rows that were held out, save it and report on it."""
+    problem = read_problem(data, target, task, categorical, drop)
+    write_report = None if report is None else report_writer()
+    if not out.resolve().parent.is_dir():
+        raise TableError(f"expected a folder for {out}, got {str(out.parent)!r}, which is none")
+    rows = f"{len(problem.y)} rows, {problem.frame.shape[1]} columns; {target}: {problem.what}"
+    left = f"; {problem.left_out} rows without {target!r} left out" if problem.left_out else ""
+    output.say(rows + left, rows=len(problem.y), target=target, task=problem.what)
+    train, test = _parts(problem, holdout, seed)
+    model = make_estimator(method, problem, time_limit, seed, verbose=output.talks)
+    began = time.perf_counter()
+    model.fit(problem.frame.iloc[train], problem.y[train])
+    spent = time.perf_counter() - began
+    facts = describe(model)
+    said = f"{facts['model']} fitted to {len(train)} rows in {seconds(spent)}"
+    if "certificate" in facts:
+        said += f": {facts['certificate']}"
+    output.say(said, seconds=spent, **facts)
+    if len(test):
+        score = accuracy_score if problem.classify else r2_score
+        value = float(score(problem.y[test], model.predict(problem.frame.iloc[test])))
+        name = "accuracy" if problem.classify else "R2"
+        said = f"{name} on {len(test)} rows held out: {number(value)}"
+        output.say(said, **{f"test {name}": value})
+    save(model, out)
+    output.say(f"model written to {out}", out=str(out))
+    if write_report is not None:
+        frames = [_features(model, problem, rows) for rows in (train, test)]
+        held_out = (frames[1], problem.y[test]) if len(test) else (None, None)
+        write_report(
+            model.estimator_, frames[0], problem.y[train], report,
+            X_test=held_out[0], y_test=held_out[1], title=f"{target} in {data.name}",
+        )  # fmt: skip
+        output.say(f"report written to {report}", report=str(report))
+
+
+def report_writer() -> Callable[..., Any]:
+    """Return what writes reports; ImportError, in one sentence, where it lacks something."""
+    try:
+        from kernelfit.report import write_report  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise ImportError(f"a report needs {error.name}: pip install 'kernelfit[report]'") from None
+    found: Callable[..., Any] = write_report
+    return found
+
+
+def _features(model: TableEstimator, problem: Problem, rows: Any) -> pd.DataFrame:
+    """Return what the estimator sees of some rows, with names."""
+    found = model.features(problem.frame.iloc[rows])
+    if isinstance(found, pd.DataFrame):
+        return found
+    return pd.DataFrame(found, columns=model.feature_names())
+
+
+def _parts(problem: Problem, holdout: float, seed: int) -> tuple[Any, Any]:
+    """Return the rows to train on and those held out, none of few."""
+    rows = np.arange(len(problem.y))
+    if holdout * len(rows) < _MIN_TEST_ROWS:
+        return rows, rows[:0]
+    labels = problem.y if problem.classify else None
+    train, test = train_test_split(rows, test_size=holdout, random_state=seed, stratify=labels)
+    return np.sort(train), np.sort(test)
+
+
+def predict_table(path: Path, data: Path, level: float) -> pd.DataFrame:
+    """Return the predictions of a saved model for the rows of a table.
+
+    Parameters
+    ----------
+    path : Path
+        Of the model.
+    data : Path
+    level : float
+        Of prediction intervals.
+
+    Returns
+    -------
+    DataFrame
+        A column "prediction"; for a classifier that has them, one of probabilities a class; for a
+        regressor that has them, "lower" and "upper".
+    """
+    model = load(path)
+    if not isinstance(model, TableEstimator):
+        raise TableError(f"expected a model that `kernelfit fit` wrote, got {path}")
+    frame = read_table(data, model.text_columns_)
+    for name in model.columns_:
+        need_column(frame, name, data)
+    frame = frame[model.columns_]
+    inner = model.estimator_
+    found = {"prediction": model.predict(frame)}
+    if is_classifier(inner) and hasattr(inner, "predict_proba"):
+        for name, column in zip(model.classes_, model.predict_proba(frame).T, strict=True):
+            found[f"probability of {name}"] = column
+    elif hasattr(inner, "predict_interval"):
+        found["lower"], found["upper"] = model.predict_interval(frame, 1.0 - level).T
+    return pd.DataFrame(found)
+
+
+def cluster_table(
+    data: Path, k: int, method: str, categorical: list[str], drop: list[str], seed: int
+) -> pd.DataFrame:
+    """Return the cluster of every row of a table, standardised.
+
+    Parameters
+    ----------
+    data : Path
+    k : int
+        Number of clusters.
+    method : {"cdsk", "kmeans"}
+    categorical, drop : list of str
+        Columns to read as categories, and to leave out.
+    seed : int
+
+    Returns
+    -------
+    DataFrame
+        One column, "cluster", from 0 on.
+    """
+    frame = read_table(data, categorical)
+    for name in drop:
+        need_column(frame, name, data)
+    frame = frame.drop(columns=drop)
+    if not frame.shape[1]:
+        raise TableError(f"expected columns in {data}, got none")
+    if len(frame) < k:
+        raise TableError(f"expected at least {k} rows in {data}, got {len(frame)}")
+    schema = read_schema(frame)
+    table = schema.read(frame)
+    X = learn_view(table, schema.is_category, np.ones(len(table)), "standard")(table)
+    clustering = CDSKClustering if method == "cdsk" else KernelKMeans
+    return pd.DataFrame({"cluster": clustering(k, random_state=seed).fit(X).labels_})

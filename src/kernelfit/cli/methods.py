@@ -1,0 +1,161 @@
+"""What the command fits: methods by name, on the table of a file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression, RidgeCV
+
+import kernelfit.ensemble.auto as auto
+from kernelfit.cli.tables import TableError, need_column, read_table
+from kernelfit.ensemble.prepared import TableEstimator
+from kernelfit.estimators.union import KernelUnionClassifier, KernelUnionRegressor
+from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
+from kernelfit.selection.knpl_cv import KNPLClassifierCV, KNPLRegressorCV
+from kernelfit.selection.mkl_cv import MKLClassifierCV, MKLRegressorCV
+from kernelfit.selection.ridge_cv import KernelRidgeClassifierCV, KernelRidgeRegressorCV
+from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
+from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
+
+MIN_ROWS = 10
+MAX_CLASSES = 20  # of numbers that are classes
+OURS = {
+    "svm": (KernelSVCCV, KernelSVRCV),
+    "ridge": (KernelRidgeClassifierCV, KernelRidgeRegressorCV),
+    "tkl": (TKLClassifierCV, TKLRegressorCV),
+    "dank": (DANKClassifierCV, DANKRegressorCV),
+    "knpl": (KNPLClassifierCV, KNPLRegressorCV),
+    "mkl": (MKLClassifierCV, MKLRegressorCV),
+    "union": (KernelUnionClassifier, KernelUnionRegressor),
+}
+METHODS = ("auto", *OURS)
+RIVALS = ("linear", "forest", "boosting")  # of scikit-learn
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A table and what is to be predicted.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The features.
+    y : ndarray
+        Class labels or numbers.
+    target : str
+    classify : bool
+    left_out : int
+        Rows of the file without a target.
+    """
+
+    frame: pd.DataFrame
+    y: Any
+    target: str
+    classify: bool
+    left_out: int
+
+    @property
+    def what(self) -> str:
+        """The task in words."""
+        if self.classify:
+            return f"classification, {len(np.unique(self.y))} classes"
+        return "regression"
+
+
+def read_problem(
+    path: Path, target: str, task: str, categorical: list[str], drop: list[str]
+) -> Problem:
+    """Read a table and take it apart.
+
+    Parameters
+    ----------
+    path : Path
+    target : str
+        The column to predict.
+    task : {"auto", "classification", "regression"}
+        "auto": text, and up to 20 different whole numbers that come five times each on average,
+        are classes.
+    categorical : list of str
+        Columns to read as categories.
+    drop : list of str
+        Columns to leave out.
+
+    Returns
+    -------
+    Problem
+    """
+    frame = read_table(path, categorical)
+    for name in (target, *drop):
+        need_column(frame, name, path)
+    y = frame[target].to_numpy()
+    present = np.array([value is not None and value == value for value in y])
+    frame, y = frame[present].drop(columns=[target, *drop]), y[present]
+    if len(y) < MIN_ROWS:
+        raise TableError(f"expected at least {MIN_ROWS} rows with a target in {path}, got {len(y)}")
+    if not frame.shape[1]:
+        raise TableError(f"expected columns beside {target!r} in {path}, got none")
+    values = {*y.tolist()}
+    if len(values) == 1:
+        raise TableError(
+            f"expected different values in column {target!r} of {path}, got only {values.pop()!r}"
+        )
+    text = y.dtype == object
+    whole = not text and bool((y == np.round(y)).all())
+    classify = text or (whole and len(values) <= MAX_CLASSES and len(y) >= 5 * len(values))
+    if task != "auto":
+        if text and task == "regression":
+            raise TableError(f"expected numbers in column {target!r} of {path}, got text")
+        classify = task == "classification"
+    if classify:
+        y = y.astype(str) if text else (y.astype(np.int64) if whole else y)
+        labels, counts = np.unique(y, return_counts=True)
+        if counts.min() < 2:
+            raise TableError(
+                f"expected every class in column {target!r} of {path} at least twice, got "
+                f"{str(labels[counts.argmin()])!r} once"
+            )
+    return Problem(frame.reset_index(drop=True), y, target, classify, int((~present).sum()))
+
+
+def make_estimator(
+    method: str, problem: Problem, time_limit: float | None, seed: int, verbose: bool
+) -> Any:
+    """Return the estimator of a method for a problem.
+
+    Parameters
+    ----------
+    method : str
+        One of `METHODS` or `RIVALS`.
+    problem : Problem
+    time_limit : float or None
+        For "auto".
+    seed : int
+    verbose : bool
+
+    Returns
+    -------
+    TableEstimator
+    """
+    classify = problem.classify
+    inner: Any
+    if method == "auto":
+        cls = auto.AutoKernelClassifier if classify else auto.AutoKernelRegressor
+        inner = cls(time_limit, random_state=seed, verbose=int(verbose))
+    elif method in OURS:
+        inner = OURS[method][0 if classify else 1]()
+    elif method == "linear":
+        inner = LogisticRegression(max_iter=2000) if classify else RidgeCV(10.0 ** np.arange(-3, 4))
+    elif method == "forest":
+        inner = (RandomForestClassifier if classify else RandomForestRegressor)(random_state=seed)
+    else:
+        boosting = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
+        inner = boosting(random_state=seed)
+    return TableEstimator(inner, target=problem.target)

@@ -1,0 +1,198 @@
+"""Tables from files: CSV, TSV and Parquet, with complaints that name the file and the column.
+
+Text is UTF-8 or else Latin-1; fields are parted by commas, semicolons, tabs or bars, whichever
+gives equal lines; a column is numbers where all its values are, with points or commas as decimals,
+and text otherwise. What is between, numbers and text in one column, is refused unless the column
+is named as one of categories.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+MAX_COLUMNS = 5000
+MISSING = frozenset({"", "?", "-", "na", "n/a", "#n/a", "nan", "null", "none", "missing"})
+_COMMA = re.compile(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?")
+_PARQUET = (".parquet", ".pq")
+_SAMPLE = 50  # lines that say what parts the fields
+
+
+class TableError(ValueError):
+    """What is wrong with a file, in one sentence."""
+
+
+def read_table(path: Path, categorical: Sequence[str] = ()) -> pd.DataFrame:
+    """Return a table: columns of float64, and of text with None where it is missing.
+
+    Parameters
+    ----------
+    path : Path
+    categorical : sequence of str, default=()
+        Columns to read as text, whatever their values.
+
+    Returns
+    -------
+    DataFrame
+    """
+    if not path.is_file():
+        raise TableError(f"expected a file, got {str(path)!r}, which is none")
+    frame = _read_parquet(path) if path.suffix.lower() in _PARQUET else _read_text(path)
+    if not len(frame):
+        raise TableError(f"expected rows in {path}, got none below the names of the columns")
+    for name in categorical:
+        need_column(frame, name, path)
+    columns = {}
+    for name in frame.columns:
+        values = frame[name].to_numpy(dtype=object)
+        values = _convert(values, name, path, name in categorical)
+        columns[name] = pd.Series(values, dtype=values.dtype)
+    return pd.DataFrame(columns)
+
+
+def need_column(frame: pd.DataFrame, name: str, path: Path) -> None:
+    """Raise TableError unless a table has a column."""
+    if name not in frame.columns:
+        known = [repr(str(column)) for column in frame.columns]
+        shown = ", ".join(known if len(known) <= 8 else [*known[:8], "..."])
+        raise TableError(f"expected a column {name!r} in {path}, which has {shown}")
+
+
+def write_table(frame: pd.DataFrame, path: Path | None) -> None:
+    """Write a table in the format that the name of the file says; to stdout when None."""
+    if path is None:
+        print(frame.to_csv(index=False), end="")
+    elif path.suffix.lower() in _PARQUET:
+        _with_pyarrow(path, lambda: frame.to_parquet(path, index=False))
+    else:
+        separator = "\t" if path.suffix.lower() in (".tsv", ".tab") else ","
+        frame.to_csv(path, index=False, sep=separator)
+
+
+def _with_pyarrow(path: Path, work: Any) -> Any:
+    try:
+        return work()
+    except ImportError:
+        raise TableError(
+            f"expected pyarrow, which {path} needs: pip install 'kernelfit[cli]'"
+        ) from None
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    try:
+        frame = _with_pyarrow(path, lambda: pd.read_parquet(path))
+    except TableError:
+        raise
+    except Exception as error:  # pyarrow's own kinds
+        raise TableError(f"expected a Parquet file, got {path}: {str(error)[:200]}") from None
+    frame.columns = [str(name) for name in frame.columns]
+    _check_width(frame.shape[1], path)
+    return frame
+
+
+def _check_width(width: int, path: Path) -> None:
+    if width > MAX_COLUMNS:
+        raise TableError(f"expected at most {MAX_COLUMNS} columns in {path}, got {width}")
+
+
+def _read_text(path: Path) -> pd.DataFrame:
+    raw = path.read_bytes()
+    if not raw.strip():
+        raise TableError(f"expected a table, got {path}, which is empty")
+    if b"\0" in raw:
+        raise TableError(f"expected text or a name ending in .parquet, got {path}")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
+    mark = "\t" if path.suffix.lower() in (".tsv", ".tab") else _delimiter(text)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    rows, numbers = [], []
+    try:
+        for row in lines:
+            if len(row) > 1 or "".join(row).strip():  # no blank line
+                rows.append([field.strip() for field in row])
+                numbers.append(lines.line_num)
+    except csv.Error as error:
+        raise TableError(f"expected a table, got {path}: line {lines.line_num}: {error}") from None
+    names = [name or f"column {place}" for place, name in enumerate(rows[0], start=1)]
+    _check_width(len(names), path)
+    if all(_number(name) is not None for name in names):
+        raise TableError(f"expected names of columns in the first line of {path}, got numbers")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise TableError(f"expected different names of columns in {path}, got {name!r} twice")
+        seen.add(name)
+    for row, number in zip(rows, numbers, strict=True):
+        if len(row) != len(names):
+            raise TableError(
+                f"expected {len(names)} fields in every line of {path}, got {len(row)} in line "
+                f"{number}"
+            )
+    values = np.array(rows[1:], dtype=object).reshape(len(rows) - 1, len(names))
+    return pd.DataFrame(values, columns=names)
+
+
+def _delimiter(text: str) -> str:
+    """Return what parts the fields: what gives the most, and as many in every line."""
+    sample = [line for line in text.splitlines()[:_SAMPLE] if line.strip()]
+
+    def quality(mark: str) -> tuple[bool, int]:
+        counts = [len(row) for row in csv.reader(sample, delimiter=mark)]
+        return len({*counts}) == 1 and counts[0] > 1, counts[0]
+
+    return max(",;\t|", key=quality)
+
+
+def _convert(values: Any, name: str, path: Path, as_text: bool) -> Any:
+    """Return a column as numbers, or as text."""
+    present = [not _is_missing(value) for value in values]
+    text = np.array([str(v) if p else None for v, p in zip(values, present, strict=True)], object)
+    if as_text:
+        return text
+    if any(hasattr(value, "year") or hasattr(value, "total_seconds") for value in values):
+        raise TableError(
+            f"expected numbers or text in column {name!r} of {path}, got dates or durations: turn "
+            "them into numbers such as days or weekdays first"
+        )
+    numbers = [_number(value) if p else np.nan for value, p in zip(values, present, strict=True)]
+    failed = [place for place, number in enumerate(numbers) if number is None]
+    if not failed:
+        return np.array(numbers, dtype=np.float64)
+    good = [place for place, number in enumerate(numbers) if number is not None and present[place]]
+    if good:
+        a, b = good[0], failed[0]
+        raise TableError(
+            f"expected numbers or text in column {name!r} of {path}, got {values[a]!r} in row "
+            f"{a + 1} and {values[b]!r} in row {b + 1}; --categorical {name!r} makes it text"
+        )
+    return text
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.strip().lower() in MISSING
+    return value is None or value is pd.NA or value is pd.NaT or value != value
+
+
+def _number(value: Any) -> float | None:
+    """Return a value as a number, or None where it is none."""
+    if isinstance(value, bool | np.bool_ | int | float | np.number):
+        return float(value)
+    if not isinstance(value, str):
+        return None
+    if "_" in value:  # Python reads 1_000
+        return None
+    if _COMMA.fullmatch(value):
+        value = value.replace(",", ".")
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None

@@ -1,0 +1,239 @@
+"""The commands do what they say, and say what is wrong in one sentence."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import is_classifier, is_regressor
+from typer.testing import CliRunner
+
+import kernelfit
+from kernelfit.cli.app import Method, app
+from kernelfit.cli.methods import METHODS, RIVALS, Problem, make_estimator
+from kernelfit.cli.tables import read_table
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def run_json(*arguments):
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """A table with text, missing values, decimal commas and a header beyond ASCII."""
+    rng = np.random.default_rng(0)
+    size, colour = rng.normal(size=80), rng.choice(["rot", "grün", "blau"], 80)
+    price = 3.0 * size + (colour == "rot") + 0.1 * rng.normal(size=80)
+    lines = ["größe;farbe;alter;klasse;preis"]
+    for k in range(80):
+        age = "" if k % 9 == 0 else f"{20 + k % 30},5"
+        shade = "?" if k % 11 == 0 else colour[k]
+        number = f"{size[k]:.3f}".replace(".", ",")
+        kind = "teuer" if price[k] > 0.5 else "günstig"
+        lines.append(f"{number};{shade};{age};{kind};" + f"{price[k]:.3f}".replace(".", ","))
+    path = tmp_path_factory.mktemp("cli") / "tabelle.csv"
+    path.write_text("\n".join(lines), encoding="latin-1")
+    return path
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_fit_predict_explain_classification(table, tmp_path):
+    model, out = tmp_path / "m.kernelfit", tmp_path / "p.csv"
+    said = run("fit", table, "--target", "klasse", "--drop", "preis", "--out", model,
+               "--time-limit", "1")  # fmt: skip
+    assert said.exit_code == 0, said.output
+    assert "80 rows, 3 columns; klasse: classification, 2 classes" in said.stdout
+    assert "AutoKernelClassifier fitted to 64 rows" in said.stdout
+    assert "% of the optimum" in said.stdout or "to within a millionth" in said.stdout
+    assert "accuracy on 16 rows held out" in said.stdout
+    facts = run_json("predict", model, table, "--out", out)
+    assert facts["rows"] == 80
+    found = pd.read_csv(out)
+    assert list(found) == ["prediction", "probability of günstig", "probability of teuer"]
+    truth = read_table(table)["klasse"].to_numpy()
+    assert (found["prediction"].to_numpy() == truth).mean() > 0.8
+    np.testing.assert_allclose(found.iloc[:, 1:].sum(axis=1), 1.0)
+    explained = run("explain", model)
+    assert explained.exit_code == 0
+    for words in ("target: klasse", "classes: günstig, teuer", "certificate: ", "weight", "größe"):
+        assert words in explained.stdout
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_intervals_of_regression(table, tmp_path):
+    model = tmp_path / "m.kernelfit"
+    facts = run_json("fit", table, "--target", "preis", "--drop", "klasse", "--out", model,
+                     "--time-limit", "1")  # fmt: skip
+    assert facts["task"] == "regression" and facts["test R2"] > 0.5
+    found = run_json("predict", model, table, "--level", "0.8")["values"]
+    low, high = np.array(found["lower"]), np.array(found["upper"])
+    assert (low <= found["prediction"]).all() and (found["prediction"] <= high).all()
+    printed = run("predict", model, table)
+    assert printed.stdout.splitlines()[0] == "prediction,lower,upper"
+    assert len(printed.stdout.splitlines()) == 81
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["svm", "ridge", "union"])
+def test_other_methods_read_tables_too(method, table, tmp_path):
+    model = tmp_path / "m.kernelfit"
+    for target, other in (("klasse", "preis"), ("preis", "klasse")):
+        facts = run_json("fit", table, "--target", target, "--drop", other, "--out", model,
+                         "--method", method, "--holdout", "0")  # fmt: skip
+        assert facts["relative gap"] < 0.01 and "test accuracy" not in facts
+        assert len(run_json("predict", model, table)["values"]["prediction"]) == 80
+        assert run_json("explain", model)["target"] == target
+
+
+@pytest.mark.parametrize("classify", [True, False])
+def test_every_method_has_an_estimator(classify):
+    problem = Problem(pd.DataFrame(), None, "y", classify, 0)
+    for method in (*METHODS, *RIVALS):
+        inner = make_estimator(method, problem, 1.0, 0, verbose=False).estimator
+        assert is_classifier(inner) == classify and is_regressor(inner) != classify
+    assert [method.value for method in Method] == list(METHODS)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_saved_models_are_those_of_the_library(table, tmp_path):
+    run_json("fit", table, "--target", "klasse", "--out", tmp_path / "m", "--method", "svm")
+    model = kernelfit.load(tmp_path / "m")
+    frame = read_table(table)
+    assert (model.predict(frame) == frame["klasse"]).mean() > 0.8
+    assert model.estimator_.best_params_.keys() >= {"C", "gamma"}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_compare(table):
+    facts = run_json("compare", table, "--target", "klasse", "--drop", "preis", "--folds", "2",
+                     "--methods", "svm,linear,forest")  # fmt: skip
+    assert {one["method"] for one in facts["methods"]} == {"svm", "linear", "forest"}
+    scores = [one["accuracy"] for one in facts["methods"]]
+    assert scores == sorted(scores, reverse=True)
+    assert all(one["accuracy error"] >= 0 and one["seconds"] > 0 for one in facts["methods"])
+    said = run("compare", table, "--target", "preis", "--folds", "2", "--methods", "ridge,boosting")
+    assert said.exit_code == 0 and "R2" in said.stdout and "RMSE" in said.stdout
+
+
+def test_cluster(table, tmp_path):
+    out = tmp_path / "clusters.tsv"
+    facts = run_json("cluster", table, "-k", 3, "--out", out)
+    assert sum(facts["sizes"]) == 80 and len(facts["sizes"]) == 3
+    assert set(pd.read_csv(out, sep="\t")["cluster"]) == {0, 1, 2}
+    said = run("cluster", table, "-k", 2, "--method", "kmeans", "--drop", "farbe")
+    assert said.exit_code == 0 and "80 rows" in said.stdout
+
+
+TEXTS = {
+    "empty": ("", "is empty"),
+    "one row": ("x,y\n1,2\n", "at least 10 rows .* got 1"),
+    "constant": ("x,y\n" + "1,a\n2,a\n" * 10, "column 'y' of .* got only 'a'"),
+    "unknown column": ("x,z\n" + "1,2\n" * 20, "expected a column 'y' in .* which has 'x', 'z'"),
+    "wide": (",".join([*(f"c{k}" for k in range(10_000)), "y"]) + "\n", "at most 5000 columns"),
+    "mixed": ("x,y\n" + "1,a\nzwei,b\n" * 10, "column 'x' of .* got '1' in row 1 and 'zwei'"),
+    "alone": ("y\n" + "1\n2\n" * 10, "columns beside 'y'"),
+    "rare": ("x,y\n" + "1,a\n2,b\n" * 10 + "3,c\n", "at least twice, got 'c' once"),
+    "infinite": ("x,y\n" + "inf,a\n2,b\n" * 10, "column 'x'"),
+}
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+@pytest.mark.parametrize("case", TEXTS)
+def test_bad_files_are_one_sentence(command, case, tmp_path):
+    text, message = TEXTS[case]
+    path = tmp_path / "data.csv"
+    path.write_text(text + ("1," * 10_000 + "1\n" if case == "wide" else ""))
+    more = ["--out", tmp_path / "m"] if command == "fit" else []
+    result = run(command, path, "--target", "y", *more)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("kernelfit: ")
+    assert re.search(message, line), line
+    assert not (tmp_path / "m").exists()
+    answer = run(command, path, "--target", "y", *more, "--json")
+    assert answer.exit_code == 2 and list(json.loads(answer.stdout)) == ["error"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_tables_to_predict_are_checked(table, tmp_path):
+    model, other = tmp_path / "m", tmp_path / "other.csv"
+    run_json("fit", table, "--target", "klasse", "--drop", "preis", "--out", model,
+             "--method", "svm")  # fmt: skip
+    for text, message in (
+        ("größe;farbe\n1,5;rot\n", "expected a column 'alter'"),
+        ("größe;farbe;alter\nviel;rot;3\n", "expected numbers in column 'größe', as in training"),
+    ):
+        other.write_text(text, encoding="utf-8")
+        result = run("predict", model, other)
+        assert result.exit_code == 2 and message in result.stderr
+    other.write_text("größe;farbe;alter\n1,5;7;3\n;violett;\n", encoding="utf-8")
+    assert run_json("predict", model, other)["rows"] == 2
+    for bad in (table, tmp_path / "none"):
+        result = run("predict", bad, table)
+        assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1
+    kernelfit.save(kernelfit.KernelSVC(), model)
+    assert "kernelfit fit" in run("predict", model, table).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--method", "svm", "--time-limit", "3"], "--time-limit"),
+        (["--task", "regression"], "got text"),
+        (["--drop", "nichts"], "expected a column 'nichts'"),
+        (["--categorical", "nichts"], "expected a column 'nichts'"),
+    ],
+)
+def test_options_that_do_not_fit(arguments, message, table, tmp_path):
+    result = run("fit", table, "--target", "klasse", "--out", tmp_path / "m", *arguments)
+    assert result.exit_code == 2 and message in result.stderr
+
+
+def test_unknown_methods_are_named(table):
+    result = run("compare", table, "--target", "klasse", "--methods", "svm,cart")
+    assert result.exit_code == 2 and "got cart" in result.stderr
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_demo(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "kernelfit.report", None)  # tested below, and slow
+    facts = run_json("demo", "--quick", "--folder", tmp_path)
+    assert len(facts["methods"]) == 3
+    assert all(one["accuracy"] > 0.7 for one in facts["methods"])
+
+
+def test_version():
+    command = [sys.executable, "-m", "kernelfit", "--version"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said == f"kernelfit {kernelfit.__version__}\n"
+    assert run("--version").stdout == said
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["auto", "ridge"])
+def test_reports(method, table, tmp_path):
+    pytest.importorskip("jinja2")
+    report = tmp_path / "report.html"
+    more = ["--time-limit", 1] if method == "auto" else []
+    facts = run_json("fit", table, "--target", "klasse", "--drop", "preis", "--method", method,
+                     "--out", tmp_path / "m", "--report", report, *more)  # fmt: skip
+    assert facts["report"] == str(report)
+    page = report.read_text(encoding="utf-8")
+    assert "klasse in tabelle.csv" in page and "größe" in page
+
+
+def test_a_report_that_cannot_be_written_is_told_before_the_fit(table, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "kernelfit.report", None)
+    result = run("fit", table, "--target", "klasse", "--out", tmp_path / "m", "--report", "r.html")
+    assert result.exit_code == 2 and "pip install 'kernelfit[report]'" in result.stderr
+    assert not (tmp_path / "m").exists()

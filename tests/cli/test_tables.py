@@ -1,0 +1,101 @@
+"""Tables come from files as they are, or with one sentence about what is wrong."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernelfit.cli.tables import MAX_COLUMNS, TableError, read_table, write_table
+
+
+def write(folder, text, name="data.csv", encoding="utf-8"):
+    path = folder / name
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_numbers_text_and_missing_values(mark, tmp_path):
+    rows = ["größe|farbe|n", "1.5|rot|1", "|blau|2", "NA||3", '-2e3|"a, b"|4']
+    frame = read_table(write(tmp_path, "\n".join(row.replace("|", mark) for row in rows)))
+    assert list(frame.columns) == ["größe", "farbe", "n"]
+    np.testing.assert_array_equal(frame["größe"], [1.5, np.nan, np.nan, -2000.0])
+    assert frame["farbe"].tolist() == ["rot", "blau", None, "a, b"]
+    assert frame["n"].dtype == np.float64
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
+def test_encodings(encoding, tmp_path):
+    frame = read_table(write(tmp_path, "größe,x\r\nstraße,1\r\n", encoding=encoding))
+    assert frame.columns[0] == "größe" and frame["größe"][0] == "straße"
+
+
+def test_decimal_commas(tmp_path):
+    frame = read_table(write(tmp_path, 'a;b;c\n1,5;-2,25e3;"x,y"\n7;1,0;z\n'))
+    assert frame["a"].tolist() == [1.5, 7.0]
+    assert frame["b"].tolist() == [-2250.0, 1.0]
+    assert frame["c"].tolist() == ["x,y", "z"]
+    assert read_table(write(tmp_path, 'a,b\n"1,5",2\n'))["a"].tolist() == [1.5]
+
+
+def test_quoted_lines_and_blank_lines(tmp_path):
+    frame = read_table(write(tmp_path, 'a,b\n"two\nlines",1\n\nx,2\n'))
+    assert frame["a"].tolist() == ["two\nlines", "x"]
+
+
+def test_columns_can_be_read_as_text(tmp_path):
+    path = write(tmp_path, "a,b\n1,x\n2,y\n")
+    assert read_table(path, ["a"])["a"].tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.tsv"])
+def test_written_tables_come_back(name, tmp_path):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"zahl": [1.5, np.nan], "wört": ["a", None]})
+    write_table(frame, tmp_path / name)
+    again = read_table(tmp_path / name)
+    np.testing.assert_array_equal(again["zahl"], frame["zahl"])
+    assert again["wört"].tolist() == ["a", None]
+
+
+def test_categories_and_booleans_of_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"c": pd.Categorical(["u", "v"]), "b": [True, False], "i": [1, 2]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    again = read_table(tmp_path / "t.parquet")
+    assert again["c"].tolist() == ["u", "v"]
+    assert again["b"].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("  \n\n", "is empty"),
+        ("a,b\n", "expected rows"),
+        ("1,2\n3,4\n", "expected names of columns"),
+        ("a,a\n1,2\n", "'a' twice"),
+        ("a,b\n1,2\n1,2,3\n", "got 3 in line 3"),
+        ("a,b\n1,2\nx,3\n", "column 'a' of .* got '1' in row 1 and 'x' in row 2"),
+        ('a,b\n"1,2\n', "unexpected end of data"),
+        ("\0\1", "expected text"),
+        (",".join(f"c{k}" for k in range(MAX_COLUMNS + 1)) + "\n" + "1," * MAX_COLUMNS + "1\n",
+         f"at most {MAX_COLUMNS} columns"),
+    ],
+)  # fmt: skip
+def test_complaints_name_the_file(text, message, tmp_path):
+    path = write(tmp_path, text)
+    with pytest.raises(TableError, match=message) as caught:
+        read_table(path)
+    assert path.name in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_dates_and_broken_parquet_are_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"when": pd.to_datetime(["2026-01-01"])}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(TableError, match=r"column 'when' of .* got dates"):
+        read_table(tmp_path / "t.parquet")
+    with pytest.raises(TableError, match="expected a Parquet file"):
+        read_table(write(tmp_path, "a,b\n1,2\n", "t.pq"))
+    with pytest.raises(TableError, match="which is none"):
+        read_table(tmp_path / "none.csv")

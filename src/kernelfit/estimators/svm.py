@@ -1,9 +1,10 @@
 """Support vector machines with a given kernel."""
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
+from sklearn.cluster import KMeans
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.regressor import RegressorMachine
@@ -24,10 +25,19 @@ MULTICLASS = {
 _WHOLE_BYTES = 2**29
 # Rows up to which the problems of many classes are solved beyond the tolerance.
 _POLISHED_ROWS = 1000
+# Rows of k-means, and of the largest block: its matrix is in memory as a whole.
+_CLUSTERED_ROWS, _MOST_IN_BLOCK = 30000, 6000
+PARTITION = {
+    "partition": [Interval(Integral, 1, None, closed="left"), None],
+    "random_state": ["random_state"],
+}
 
 
 class FixedKernelMachine(StandardKernelMachine):
     """The learner of both machines."""
+
+    partition: int | None = None  # where the machine has no such parameter
+    random_state = None
 
     _parameter_constraints: ClassVar[dict] = {
         **StandardKernelMachine._parameter_constraints,
@@ -46,7 +56,39 @@ class FixedKernelMachine(StandardKernelMachine):
     def _learner(self, X, targets, weight, unit_cost, matrix):
         kernel, gram, psd = self._make_gram(X, weight, matrix)
         polish = self._polish and not (self._has_many_classes and X.shape[0] > _POLISHED_ROWS)
-        return FixedLearner(gram, kernel, psd, self.tol, self.max_iter, polish)
+        blocks = None if self.partition is None else self._divide(X, weight)
+        options = self.tol, self.max_iter, polish, blocks, self.n_jobs
+        return FixedLearner(gram, kernel, psd, *options)
+
+    def _divide(self, X, weight):
+        """Return the blocks of the rows, by k-means on some of them; large ones are divided."""
+        if self._precomputed or self.device is not None:
+            kind = "a precomputed kernel matrix" if self._precomputed else f"device={self.device!r}"
+            raise ValueError(f"expected data on the CPU to partition, got {kind}")
+        n = X.shape[0]
+        if self.partition > n:
+            raise ValueError(
+                f"expected a partition into at most {n} blocks, the number of rows of positive "
+                f"weight, got {self.partition}"
+            )
+        some = np.linspace(0, n - 1, min(n, max(_CLUSTERED_ROWS, self.partition))).astype(np.intp)
+        means = KMeans(self.partition, n_init=1, random_state=self.random_state)
+        means.fit(X[some], sample_weight=weight[some])
+        chunks = (X[first : first + _CLUSTERED_ROWS] for first in range(0, n, _CLUSTERED_ROWS))
+        blocks = np.concatenate([means.predict(chunk) for chunk in chunks]).astype(np.intp)
+        rank = np.empty(n, dtype=np.intp)  # among the rows of its block
+        order = np.argsort(blocks, kind="stable")
+        sizes = np.bincount(blocks, minlength=self.partition)
+        rank[order] = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        pieces = -(-sizes // _MOST_IN_BLOCK)
+        return blocks + self.partition * (rank % pieces[blocks])
+
+    def _note_plan(self, plan, rows):
+        if plan.learner.blocks is not None:  # costs and blocks of all rows, for diagnostics
+            table = np.zeros((3, self.shape_fit_[0]))
+            table[:, rows] = self.C * plan.unit_cost, plan.unit_cost, plan.learner.blocks
+            self._row_blocks = table[0], table[1], table[2].astype(np.intp)
+            self._group_rows = [np.sort(rows[group[0].rows]) for group in plan.groups]
 
 
 class KernelSVC(ClassifierMachine, FixedKernelMachine):
@@ -106,6 +148,11 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     max_iter : int, default=1000
         Largest number of passes in one problem. A round improves a block of about a thousand
         variables; as many rounds as take every variable once are a pass.
+    partition : int, default=None
+        Divide the rows into so many blocks by k-means, solve each alone and start from their
+        solutions, which are close to that of the whole where the kernel is narrow
+        (`kernelfit.inspection.diagnose_partition` bounds what they lack without an intercept);
+        for very many rows. None starts from a subsample where the kernel matrix is not stored.
     cache_size : float or "auto", default="auto"
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
         in single precision when needed and the latest are kept; the certificate remains in
@@ -123,6 +170,8 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         single precision where it fits and computed when needed otherwise, whatever `cache_size`;
         the certificate remains in double precision. Problems of more than 2,048 rows end as soon
         as `tol` is met.
+    random_state : int, RandomState instance or None, default=None
+        Of k-means, for `partition`.
     verbose : int, default=0
         1 reports every problem, and every five seconds of a long one the gap, the time so far and
         about how much is left; 2 every round; through the logger ``kernelfit``.
@@ -208,6 +257,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         **FixedKernelMachine._parameter_constraints,
         **ClassifierMachine._parameter_constraints,
         **MULTICLASS,
+        **PARTITION,
         **DEVICE,
     }
 
@@ -227,10 +277,12 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         class_weight=None,
         tol=1e-6,
         max_iter=1000,
+        partition=None,
         cache_size="auto",
         warm_start=False,
         n_jobs=None,
         device=None,
+        random_state=None,
         verbose=0,
     ):
         self.C = C
@@ -246,10 +298,12 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
+        self.partition = partition
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.device = device
+        self.random_state = random_state
         self.verbose = verbose
 
     def _row_order(self, y):
@@ -305,6 +359,11 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
     max_iter : int, default=1000
         Largest number of passes. A round improves a block of about a thousand variables; as many
         rounds as take every variable once are a pass.
+    partition : int, default=None
+        Divide the rows into so many blocks by k-means, solve each alone and start from their
+        solutions, which are close to that of the whole where the kernel is narrow
+        (`kernelfit.inspection.diagnose_partition` bounds what they lack without an intercept);
+        for very many rows. None starts from a subsample where the kernel matrix is not stored.
     cache_size : float or "auto", default="auto"
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
         in single precision when needed and the latest are kept; the certificate remains in
@@ -319,6 +378,8 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         single precision where it fits and computed when needed otherwise, whatever `cache_size`;
         the certificate remains in double precision. Problems of more than 2,048 rows end as soon
         as `tol` is met.
+    random_state : int, RandomState instance or None, default=None
+        Of k-means, for `partition`.
     verbose : int, default=0
         1 reports the result, and every five seconds of a long fit the gap, the time so far and
         about how much is left; 2 every round; through the logger ``kernelfit``.
@@ -390,6 +451,7 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
     _parameter_constraints: ClassVar[dict] = {
         **FixedKernelMachine._parameter_constraints,
         **RegressorMachine._parameter_constraints,
+        **PARTITION,
         **DEVICE,
     }
 
@@ -406,9 +468,11 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         fit_intercept=True,
         tol=1e-6,
         max_iter=1000,
+        partition=None,
         cache_size="auto",
         warm_start=False,
         device=None,
+        random_state=None,
         verbose=0,
     ):
         self.C = C
@@ -421,7 +485,9 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.partition = partition
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.device = device
+        self.random_state = random_state
         self.verbose = verbose

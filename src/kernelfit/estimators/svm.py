@@ -1,7 +1,7 @@
 """Support vector machines with a given kernel."""
 
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -36,7 +36,7 @@ PARTITION = {
 class FixedKernelMachine(StandardKernelMachine):
     """The learner of both machines."""
 
-    partition: int | None = None  # where the machine has no such parameter
+    partition: Any = None  # where the machine has no such parameter
     random_state = None
 
     _parameter_constraints: ClassVar[dict] = {

@@ -137,7 +137,7 @@ def diagnose_partition(model: Any, X: Any, problem: int = 0) -> tuple[float, flo
 
 
 def _training_data(
-    model: Any, X: Any, problem: int, kinds: tuple[type, ...] = (AdaptiveMachine,)
+    model: Any, X: Any, problem: int, kinds: tuple[Any, ...] = (AdaptiveMachine,)
 ) -> Any:
     """Return X in the form the estimator works with, or complain of what is not as expected."""
     if not isinstance(model, kinds):

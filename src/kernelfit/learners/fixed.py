@@ -61,7 +61,7 @@ class FixedLearner:
         """Train the machine of one task; see `kernelfit.learners.learner.Learner`."""
         (task,) = tasks
         x = None if start is None else start[0][0]
-        gram = self.gram.part(rows)
+        gram: Any = self.gram.part(rows)
         if x is None and self.blocks is not None:
 
             def solve_block(K: FloatArray, part: Task) -> DualResult:

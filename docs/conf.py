@@ -114,7 +114,16 @@ def mend_links(app, name, source):
     source[0] = text
 
 
+def mend_docstrings(app, what, name, obj, options, lines):
+    """Join types that go on in the next line, and keep `n_iter_` in them from being a link."""
+    text = re.sub(r" ?\\\n +", " ", "\n".join(lines))
+    types = re.compile(r"(?<= : ).*$", re.M)
+    text = types.sub(lambda kind: re.sub(r"(?<=\w)_(?=\W)", r"\\_", kind[0]), text)
+    lines[:] = text.split("\n")
+
+
 def setup(app):
-    """Register the two steps above."""
+    """Register the steps above; the last one comes before numpydoc's."""
+    app.connect("autodoc-process-docstring", mend_docstrings, priority=100)
     app.connect("builder-inited", copy_pages, priority=100)
     app.connect("source-read", mend_links)

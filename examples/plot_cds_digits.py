@@ -34,8 +34,8 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
 for ax, name, sign in zip(axes, ("heavy", "light"), (-1.0, 1.0), strict=True):
     members = [np.flatnonzero(model.labels_ == k) for k in range(5)]
     chosen = [m[np.argsort(sign * model.weights_[m], kind="stable")[:5]] for m in members]
-    images = X[np.array(chosen)].reshape(5, 5, 8, 8)
-    ax.imshow(images.transpose(0, 2, 1, 3).reshape(40, 40), cmap="gray_r")
+    images = np.pad(X[np.array(chosen)].reshape(5, 5, 8, 8), [(0, 0), (0, 0), (1, 1), (1, 1)])
+    ax.imshow(images.transpose(0, 2, 1, 3).reshape(50, 50), cmap="gray_r")
     mean = model.weights_[np.concatenate(chosen)].mean()
     ax.set(
         title=f"{name}: mean weight {mean:.2f}", xticks=[], yticks=[], ylabel="one row a cluster"

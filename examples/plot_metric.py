@@ -15,11 +15,11 @@ from kernelfit import KernelMetric, KernelRidgeRegressorCV
 from kernelfit.inspection import EmbeddingDisplay, MetricDisplay
 
 # %%
-# Twenty features, of which two count.
+# Ten features, of which two count.
 
 rng = np.random.default_rng(0)
-X = rng.uniform(-2.0, 2.0, (300, 20))
-y = np.sin(2.0 * X[:, 3]) * np.cos(X[:, 8])
+X = rng.uniform(-2.0, 2.0, (300, 10))
+y = np.sin(1.5 * X[:, 3]) + 0.5 * X[:, 8] ** 2
 train, test = np.arange(150), np.arange(150, 300)
 
 plain = make_pipeline(StandardScaler(), KernelRidgeRegressorCV()).fit(X[train], y[train])

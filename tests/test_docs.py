@@ -106,6 +106,8 @@ def test_fitted_attributes_are_documented(name):
     X, y = load_iris(return_X_y=True)
     cls = getattr(kernelfit, name)
     grids = {key: v for key, v in GRIDS.items() if key in inspect.signature(cls).parameters}
+    if name.startswith("AutoKernel"):  # whose honest score repeats the fit
+        grids["members"] = ["gaussian (standard)"]
     doc = inspect.getdoc(cls).partition("\nAttributes\n")[2].partition("\n\n")[0]
     stated = re.findall(r"^((?:\w+, )*\w+) : ", doc, re.MULTILINE)
     stated = {attribute for names in stated for attribute in names.split(", ")}

@@ -52,7 +52,7 @@ def main():
         ax.set_title(title, fontsize=10)
         ax.set(xticks=[], yticks=[])
     axes[0].scatter(*X.T, s=1.5, color="w", alpha=0.7, linewidths=0)
-    ConvergenceDisplay.from_estimator(learned, ax=axes[3])
+    ConvergenceDisplay.from_estimator(learned, ax=axes[3], kind="gap")
     gap = learned.best_estimator_.dual_gap_ / learned.best_estimator_.objective_
     axes[3].set_title(f"proved: within {100 * gap:.2g} % of the optimum", fontsize=10)
     axes[3].spines[["top", "right"]].set_visible(False)

@@ -70,6 +70,12 @@ def report(model, path, *data, **options):
     return page
 
 
+@pytest.fixture
+def unrendered(monkeypatch):
+    """Let pictures be painted but not laid out, which takes most of the time of a report."""
+    monkeypatch.setattr(Figure, "savefig", lambda self, out, format: out.write("<svg></svg>"))
+
+
 def titles(page):
     return {name for name in page.ids if re.fullmatch(r"[a-z]+", name)}
 
@@ -98,9 +104,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_estimator(case, tmp_path, monkeypatch):
-    """With pictures painted but not laid out, which takes most of the time."""
-    monkeypatch.setattr(Figure, "savefig", lambda self, out, format: out.write("<svg></svg>"))
+def test_every_estimator(case, tmp_path, unrendered):
     model, y, expected = CASES[case]
     page = report(model.fit(X[:60], y[:60]), tmp_path, X[:60], y[:60], X[60:], y[60:])
     assert titles(page) == expected
@@ -143,12 +147,12 @@ def test_clusterings(tmp_path):
     assert titles(page) == {"choice", "kernel", "data"}
 
 
-def test_outliers(tmp_path):
+def test_outliers(tmp_path, unrendered):
     page = report(kf.KernelOneClass(nu=0.2).fit(X), tmp_path, X, None)
     assert titles(page) == {"choice", "proof", "kernel", "points", "data"}
 
 
-def test_a_precomputed_kernel(tmp_path):
+def test_a_precomputed_kernel(tmp_path, unrendered):
     K = X @ X.T
     page = report(kf.KernelSVC(kernel="precomputed").fit(K, Y), tmp_path, K, Y)
     assert titles(page) == COMMON - {"features"}
@@ -166,14 +170,14 @@ def test_the_certificate_in_words(tmp_path):
     assert "does not confirm the bounds for these data" in text
 
 
-def test_an_indefinite_kernel_has_no_proof(tmp_path):
+def test_an_indefinite_kernel_has_no_proof(tmp_path, unrendered):
     K = np.diag(np.where(np.arange(90) % 2, 1.0, -1.0)) + 0.1 * X @ X.T
     with pytest.warns(UserWarning, match="indefinite"):
         model = kf.KernelSVC(kernel="precomputed").fit(K, Y)
     assert "no proof of optimality here" in " ".join(report(model, tmp_path, K, Y).texts)
 
 
-def test_figures_on_held_out_rows(tmp_path):
+def test_figures_on_held_out_rows(tmp_path, unrendered):
     data, y = load_iris(return_X_y=True)
     rows = np.random.default_rng(0).permutation(150)
     train, test = rows[:100], rows[100:]
@@ -189,7 +193,7 @@ def test_figures_on_held_out_rows(tmp_path):
     assert [int(count) for count in found] == counts.ravel().tolist()
 
 
-def test_intervals_of_regression(tmp_path):
+def test_intervals_of_regression(tmp_path, unrendered):
     data, y = load_diabetes(return_X_y=True)
     model = kf.AutoKernelRegressor(members=["gaussian"], random_state=0).fit(data[:200], y[:200])
     page = report(model, tmp_path, data[:200], y[:200], data[200:], y[200:])
@@ -198,8 +202,7 @@ def test_intervals_of_regression(tmp_path):
     assert f"{100 * inside:.1f} %" in " ".join(page.texts)
 
 
-def test_two_reports_of_one_fit_are_alike(tmp_path, monkeypatch):
-    monkeypatch.setattr(Figure, "savefig", lambda self, out, format: out.write("<svg></svg>"))
+def test_two_reports_of_one_fit_are_alike(tmp_path, unrendered):
     model = kf.KernelSVC().fit(X, Y)
     texts = []
     for name in ("a.html", "b.html"):

@@ -100,26 +100,3 @@ def test_a_weight_of_two_is_a_repeated_point(n_classes):
 def test_probabilities_of_extreme_scores_are_finite():
     p = Calibration(1.0, np.array([0.0, 1.0]))(np.array([[1e300], [-1e300], [0.0]]))
     np.testing.assert_allclose(p, [[0.0, 1.0], [1.0, 0.0], softmax([0.0, 1.0])], atol=1e-12)
-
-
-def test_start_does_not_change_the_result():
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 3, 60)
-    scores = np.eye(3)[labels] + rng.normal(size=(60, 3))
-    cold = fit_calibration(scores, labels, np.ones(60))
-    for start in (
-        cold,
-        Calibration(1e9, np.zeros(3)),
-        Calibration(0.0, np.array([0.0, 5.0, -5.0])),
-    ):
-        warm = fit_calibration(scores, labels, np.ones(60), start)
-        assert warm.scale == pytest.approx(cold.scale, rel=1e-6)
-        np.testing.assert_allclose(warm.offset, cold.offset, atol=1e-6)
-
-
-def test_saturated_start_is_left():
-    scores = np.array([[-1.0], [1.0], [-1.0], [1.0]])
-    found = fit_calibration(
-        scores, np.array([0, 1, 1, 0]), np.ones(4), Calibration(1e6, np.zeros(2))
-    )
-    np.testing.assert_allclose(found(scores), 0.5, atol=1e-6)

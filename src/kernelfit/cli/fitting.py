@@ -18,9 +18,9 @@ from kernelfit.cli.tables import TableError, need_column, read_table
 from kernelfit.clustering.cds import CDSKClustering
 from kernelfit.clustering.kernel_kmeans import KernelKMeans
 from kernelfit.ensemble.prepared import TableEstimator
-from kernelfit.ensemble.table import read_schema
-from kernelfit.ensemble.views import learn_view
 from kernelfit.io.files import load, save
+from kernelfit.utils.table import read_schema
+from kernelfit.utils.views import learn_view
 
 _MIN_TEST_ROWS = 10
 

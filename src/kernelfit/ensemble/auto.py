@@ -6,7 +6,6 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from kernelfit.ensemble.base import AutoKernel
 from kernelfit.ensemble.conformal import intervals, sets
-from kernelfit.ensemble.outcome import Classification, Regression
 from kernelfit.utils.validation import check_targets
 
 
@@ -15,9 +14,9 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
 
     Members are kernel ridge and support vector machines, one class against the rest: on
     standardised and rank-Gaussian inputs, with learned widths of the features, with Gaussian,
-    exponential, Laplacian, additive and forest kernels, many widths and ridges. All that is learned
-    is learned inside the folds. Scores become probabilities by one scale and an offset a class;
-    these are mixed with the weights
+    exponential, Laplacian, spline, additive and forest kernels, many widths and ridges. All that is
+    learned is learned inside the folds. Scores become probabilities by one scale and an offset a
+    class; these are mixed with the weights
 
     .. math::
 
@@ -70,11 +69,15 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     weights_ : ndarray of shape (n_members,)
         Their weights.
     cv_score_ : float
-        The score out of fold: for every fold, members, calibration and weights are chosen from
-        the others. With few rows it is a little high, as the machines of the others were trained
-        on the fold: 0.53 for shuffled labels of 80 rows, where chance is 0.5.
+        The mean score of the folds, nested: for each, members are searched, mixed and trained anew
+        without it. Computed on first use, which takes about twice as long as the fit.
     certificate_ : dict
-        "stack", the duality gap of the weights, and "machines", the relative gaps of the members.
+        "stack", the duality gap of the weights; "pull", the rho of
+        their problem; "machines", the relative gaps of the members.
+    fold_predictions_ : ndarray of shape (n_members, search_rows_, n_classes)
+        Probabilities of the members out of fold, for the rows that they were compared on.
+    search_indices_ : ndarray of int of shape (search_rows_,)
+        These rows.
     feature_importances_ : ndarray of shape (n_features,)
         By how much the loss rises when a column is shuffled among the rows that a fold tests, as
         shares; computed on first use.
@@ -93,8 +96,9 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     >>> model = AutoKernelClassifier(random_state=0).fit(X, y)
     >>> model.predict(X[:2])
     array([0, 0])
-    >>> bool(model.cv_score_ > 0.9)
-    True
+    >>> model.predict_proba(X[:2]).round(1)
+    array([[1., 0., 0.],
+           [1., 0., 0.]])
     """
 
     def _encode(self, y):
@@ -108,11 +112,11 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
         targets = 2.0 * np.eye(k)[labels] - 1.0
         return targets[:, 1:] if k == 2 else targets, labels
 
-    def _outcome(self, data):
-        return Classification(data.labels, data.weight)
-
     def _decide(self, p):
         return self.classes_[p.argmax(axis=1)]
+
+    def _shown(self, p):
+        return p
 
     def predict(self, X):
         """Return the most probable classes.
@@ -181,16 +185,17 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     r"""An ensemble of kernel machines that needs no choices.
 
     Members are kernel ridge regressions: on standardised and rank-Gaussian inputs, with learned
-    metrics, with Gaussian, exponential, Laplacian, additive and forest kernels, many widths and
-    ridges. All that is learned is learned inside the folds. Predictions are mixed with the weights
+    metrics, with Gaussian, exponential, Laplacian, spline, additive and forest kernels, many widths
+    and ridges. All that is learned is learned inside the folds. Predictions are mixed with the
+    weights
 
     .. math::
 
         \min_w\; \frac1{2n} \sum_i \Big(y_i - \sum_m w_m f_m(x_i)\Big)^2
         + \frac{\rho}{2} \|w - \tfrac1M \mathbf 1\|^2, \qquad w \ge 0,\; \mathbf 1'w = 1
 
-    on out-of-fold predictions, a convex problem solved to a certified gap, and kept within the
-    range of the targets.
+    on out-of-fold predictions, each kept within the range of the targets: a convex problem solved
+    to a certified gap.
 
     Parameters
     ----------
@@ -234,11 +239,15 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     weights_ : ndarray of shape (n_members,)
         Their weights.
     cv_score_ : float
-        The score out of fold: for every fold, members, calibration and weights are chosen from
-        the others. With few rows it is a little high, as the machines of the others were trained
-        on the fold: 0.53 for shuffled labels of 80 rows, where chance is 0.5.
+        The mean score of the folds, nested: for each, members are searched, mixed and trained anew
+        without it. Computed on first use, which takes about twice as long as the fit.
     certificate_ : dict
-        "stack", the duality gap of the weights, and "machines", the relative gaps of the members.
+        "stack", the duality gap of the weights, with targets in units of half their range; "pull",
+        the rho of their problem; "machines", the relative gaps of the members.
+    fold_predictions_ : ndarray of shape (n_members, search_rows_)
+        Predictions of the members out of fold, for the rows that they were compared on.
+    search_indices_ : ndarray of int of shape (search_rows_,)
+        These rows.
     feature_importances_ : ndarray of shape (n_features,)
         By how much the loss rises when a column is shuffled among the rows that a fold tests, as
         shares; computed on first use.
@@ -255,7 +264,8 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     >>> from kernelfit import AutoKernelRegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, (100, 2))
     >>> model = AutoKernelRegressor(random_state=0).fit(X, np.sin(X[:, 0]))
-    >>> bool(model.cv_score_ > 0.95)
+    >>> low, high = model.predict_interval([[0.5, 0.0]], alpha=0.1)[0]
+    >>> bool(low < np.sin(0.5) < high)
     True
     """
 
@@ -266,11 +276,11 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
         self._unit = 0.5 * float(y.max()) - 0.5 * float(y.min()) or 1.0
         return ((y - self._centre) / self._unit)[:, None], None
 
-    def _outcome(self, data):
-        return Regression(data.targets, data.weight)
-
     def _decide(self, values):
         return self._centre + self._unit * values
+
+    def _shown(self, values):
+        return self._decide(values)
 
     def predict(self, X):
         """Return predictions.

@@ -10,14 +10,13 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelfit.ensemble.assemble import assemble, balanced_folds, leave_out
 from kernelfit.ensemble.features import Data
-from kernelfit.ensemble.folds import balanced_parts
 from kernelfit.ensemble.importance import shuffled_losses
 from kernelfit.ensemble.leaderboard import FoldScores, tabulate
 from kernelfit.ensemble.members import choose_recipes
 from kernelfit.ensemble.part import Machines, TrainingPart
-from kernelfit.ensemble.search import MAX_ROWS, Clock, Search
-from kernelfit.ensemble.training import train, training_seconds
+from kernelfit.ensemble.search import Clock
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.progress import ProgressBar
 from kernelfit.utils.sklearn_private import Interval, StrOptions
@@ -25,16 +24,12 @@ from kernelfit.utils.table import check_table, read_schema
 from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
 
-_SMALL = 0.02  # weights below do not pay for the time of a prediction
-_SMALL_COMPRESSED = 0.05
-_PART_ROWS = 100  # of a part that is balanced in the target
-
 
 class AutoKernel(BaseEstimator):
     """Base of both estimators.
 
     A subclass says what is predicted: ``_encode(y)`` gives the targets of the machines and the
-    class numbers, ``_outcome(data)`` the losses, ``_decide`` what a combination means.
+    class numbers, ``_decide`` what a combination means.
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -114,7 +109,7 @@ class AutoKernel(BaseEstimator):
         data = Data(table[rows], fitted._schema.is_category, targets, labels, weight[rows])
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         folds = self._folds(X, y, rows, data, seed)
-        fitted._learn(data, folds, seed, clock, sample_weight is not None)
+        fitted._learn(data, rows, folds, seed, clock, sample_weight is not None)
         self.__dict__ = fitted.__dict__
         return self
 
@@ -149,13 +144,7 @@ class AutoKernel(BaseEstimator):
             raise ValueError(f"expected two rows of positive weight, got n_samples = {n}")
         if self.cv is None or isinstance(self.cv, Integral):
             n_folds = min(n, 5 if self.cv is None else int(self.cv))
-            values = data.targets[:, 0] if data.labels is None else data.labels
-            rng = np.random.default_rng(seed)
-            part = balanced_parts(values, n_folds, data.labels is not None, rng)
-            return [
-                (np.flatnonzero(part != k), np.flatnonzero(part == k))
-                for k in range(part.max() + 1)
-            ]
+            return balanced_folds(data, n_folds, seed)
         place = np.full(len(y), -1)
         place[rows] = np.arange(n)
         folds = []
@@ -171,68 +160,64 @@ class AutoKernel(BaseEstimator):
             raise ValueError("expected cv to give at least one fold with test rows, got none")
         return folds
 
-    def _learn(self, data, folds, seed, clock, weighted):
+    def _learn(self, data, rows, folds, seed, clock, weighted):
         """Search, combine, train and set the fitted attributes."""
-        n, single = len(data.weight), not self.ensemble
         recipes = choose_recipes(self.members, data.table.shape[1], is_classifier(self))
-        if np.isfinite(clock.limit):  # to combine and to train three members
-            clock.reserved = min(0.2 * clock.limit + 3.0 * training_seconds(n), 0.5 * clock.limit)
-        sample, folds, order = self._search_rows(data, folds, seed)
-        outcome = self._outcome(sample)
         with ProgressBar(bool(self.verbose), clock.limit) as bar:
-            search = Search(
-                sample, folds, order, seed=seed, n_jobs=self.n_jobs, clock=clock, report=bar.show
-            )
-            found = search.run(recipes)
-            members = [member for one in found for member in one.members]
-            scores = np.concatenate([one.scores[one.chosen] for one in found])
-            alone = outcome.combine(scores, search.tested, single)
-            small = _SMALL_COMPRESSED if self.compress else _SMALL
-            keep = np.flatnonzero(alone.stack.weights >= small)
-            if not len(keep):
-                keep = np.argsort(-alone.stack.weights, kind="stable")[:5]
-            # A fold tries several members, so this is more than one takes, features included.
-            share = n / (len(search.folds) * len(search.tested))
-            seconds = np.array([share * one.seconds for one in found for _ in one.members])
-            trained = train(
-                data, [members[k] for k in keep], alone.stack.weights[keep], seconds[keep],
-                seed=seed, n_jobs=self.n_jobs, clock=clock, compress=self.compress,
+            found = assemble(
+                data, folds, recipes, seed=seed, single=not self.ensemble, compress=self.compress,
+                n_jobs=self.n_jobs, clock=clock, report=bar.show,
             )  # fmt: skip
-        keep = keep[trained.chosen]
-        used = outcome.combine(scores[keep], search.tested, single)
-        fold_scores = FoldScores(self, sample, search.folds, weighted)
-        self.cv_score_ = fold_scores.of_combination(outcome, found, single, alone)
-        self.leaderboard_ = tabulate(found, alone, keep, used, trained, fold_scores, scores, data)
-        self.members_ = [members[k].name for k in keep]
-        self.weights_ = used.stack.weights
+        self._data, self._cv_folds, self._seed = found.sample, found.folds, seed
+        self._tested, self.search_indices_ = found.tested, rows[found.rows[found.tested]]
+        self._weighted, self._recipes, self._members = weighted, found.recipes, found.members
+        self._combination, self._machines = found.combination, found.trained.machines
+        self._scores, self._fold_machines = found.scores[found.keep], None
+        self.leaderboard_ = tabulate(found, self._fold_scores())
+        self.members_ = [member.name for member in self._members]
+        self.weights_ = self._combination.stack.weights
         self.certificate_ = {
-            "stack": used.stack.gap,
-            "machines": np.array([machine.gap for machine in trained.machines.machines]),
+            "stack": self._combination.stack.gap,
+            "pull": self._combination.stack.pull,
+            "machines": np.array([machine.gap for machine in self._machines.machines]),
         }
-        self.search_rows_ = len(search.tested)
-        self.training_ = trained.how
-        self._machines, self._combination = trained.machines, used
-        self._data, self._cv_folds, self._seed = sample, search.folds, seed
-        self._members = [members[k] for k in keep]
-        self._scores = scores[keep]
-        self._fold_machines = None
+        self.search_rows_ = len(found.tested)
+        self.training_ = found.trained.how
         self.fit_time_ = clock.spent
 
-    def _search_rows(self, data, folds, seed):
-        """Return the rows to search on, their folds, and an order with balanced beginnings."""
-        n = len(data.weight)
-        values = data.targets[:, 0] if data.labels is None else data.labels
-        rng = np.random.default_rng(seed)
-        part = balanced_parts(values, -(-n // _PART_ROWS), data.labels is not None, rng)
-        order = np.argsort(part, kind="stable")
-        if n <= MAX_ROWS:
-            return data, folds, order
-        rows = np.sort(order[:MAX_ROWS])
-        place = np.full(n, -1)
-        place[rows] = np.arange(len(rows))
-        folds = [tuple(place[part][place[part] >= 0] for part in fold) for fold in folds]
-        folds = [fold for fold in folds if all(len(part) for part in fold)]
-        return data.take(rows), folds, place[order[:MAX_ROWS]]
+    @property
+    def fold_predictions_(self):
+        """What the members say of the rows that were searched, out of fold."""
+        check_is_fitted(self)
+        scores = self._scores[:, self._tested]
+        alone = self._combination.alone
+        return np.stack([self._shown(alone(k, one)) for k, one in enumerate(scores)])
+
+    def _fold_scores(self):
+        return FoldScores(self, self._data, self._cv_folds, self._weighted)
+
+    @property
+    def cv_score_(self):
+        """The mean score of ensembles made without the fold that they predict.
+
+        Search, combination and training are repeated without each fold: what was chosen with it
+        has seen its labels. Computed on first use.
+        """
+        check_is_fitted(self)
+        if "_cv_score" not in self.__dict__:
+            data, folds, score = self._data, self._cv_folds, self._fold_scores().score
+            results = []
+            for k, (_, test) in enumerate(folds):
+                rows, inner = leave_out(folds, k)
+                part = data.take(rows)
+                ensemble = assemble(
+                    part, inner or balanced_folds(part, min(5, len(rows)), self._seed),
+                    self._recipes, seed=self._seed, single=not self.ensemble,
+                    compress=self.compress, n_jobs=self.n_jobs,
+                )  # fmt: skip
+                results.append(score(ensemble(data.table[test]), test))
+            self._cv_score = float(np.mean(results))
+        return self._cv_score
 
     def _combined(self, X):
         """Return what the combination says of a table."""

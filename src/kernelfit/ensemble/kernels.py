@@ -4,13 +4,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from kernelfit.kernels.additive import Additive
 from kernelfit.kernels.forest import cooccurrence
 from kernelfit.kernels.radial import RBF, Exponential, Laplacian
+from kernelfit.kernels.spline import Spline
 
 Array = NDArray[Any]
 
+_OF_POINTS: dict[str, Any] = {"additive": Additive, "spline": Spline}
 _RADIAL: dict[str, Any] = {"gaussian": RBF, "exponential": Exponential, "laplacian": Laplacian}
 
 
@@ -18,6 +21,8 @@ def geometry(kernel: str, A: Array, B: Array) -> Any:
     """Return what the kernels of all widths share between the rows of A and of B."""
     if kernel == "additive":
         return A, B
+    if kernel == "spline":
+        return ndtr(A), ndtr(B)
     if kernel == "forest":
         return cooccurrence(A, B)
     return _RADIAL[kernel].geometry(A, B)
@@ -25,8 +30,8 @@ def geometry(kernel: str, A: Array, B: Array) -> Any:
 
 def kernel_matrix(kernel: str, G: Any, inverse_width: float) -> Array:
     """Return kernel values from the geometry, as a new array."""
-    if kernel == "additive":
-        return Additive(inverse_width)(*G)
+    if kernel in _OF_POINTS:
+        return np.asarray(_OF_POINTS[kernel](inverse_width)(*G))
     if kernel == "forest":
         return np.array(G)
     return np.asarray(_RADIAL[kernel](inverse_width).from_geometry(G))
@@ -36,8 +41,9 @@ def gram(kernel: str, A: Array, B: Array | None, inverse_width: float) -> Array:
     """Return kernel values between the rows of A and of B, or of A alone, in one array."""
     if kernel == "forest":
         return cooccurrence(A, B)
-    if kernel == "additive":
-        return Additive(inverse_width)(A, B)
+    if kernel in _OF_POINTS:
+        G = geometry(kernel, A, A if B is None else B)
+        return np.asarray(_OF_POINTS[kernel](inverse_width)(*G))
     return np.asarray(_RADIAL[kernel](inverse_width)(A, B))
 
 
@@ -45,6 +51,8 @@ def natural_inverse_width(kernel: str, Z: Array, weight: Array) -> float:
     """Return the inverse of the spread of the points, in the unit of the kernel's distance."""
     if kernel in ("forest", "additive"):
         return 1.0
+    if kernel == "spline":  # the mean of its terms is 1/6
+        return 6.0 / float(Z.shape[1])
     share = weight / weight.sum()
     variance = share @ (Z - share @ Z) ** 2
     if kernel == "laplacian":

@@ -6,8 +6,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import accuracy_score, check_scoring, r2_score
 
-from kernelfit.ensemble.search import choose
-
 _TIMED_ROWS = 200  # of a prediction
 
 
@@ -29,29 +27,6 @@ class FoldScores:
         self.decide = owner._decide
         self.classes = owner.classes_ if is_classifier(owner) else None
         self.scorer = None if owner.scoring is None else check_scoring(owner, scoring=owner.scoring)
-
-    def of_combination(self, outcome, found, single, start):
-        """Return the mean score of combinations that were made without the fold they predict.
-
-        Members, calibration and weights are chosen anew from the other folds: what was chosen from
-        all of them has seen the labels of this one.
-        """
-        tests = [test for _, test in self.folds]
-        starts = {}
-        if hasattr(start, "members"):
-            names = [(r, k) for r, one in enumerate(found) for k in one.chosen]
-            starts = dict(zip(names, start.members, strict=True))
-        results = []
-        for k, test in enumerate(tests):
-            others = test  # one fold alone
-            if len(tests) > 1:
-                others = np.setdiff1d(np.concatenate(tests[:k] + tests[k + 1 :]), test)
-            chosen = [choose(one.scores, self.data, others)[0] for one in found]
-            scores = np.concatenate([one.scores[c] for one, c in zip(found, chosen, strict=True)])
-            begin = [starts.get((r, j)) for r, places in enumerate(chosen) for j in places]
-            combination = outcome.combine(scores, others, single, begin)
-            results.append(self.score(combination(scores[:, test]), test))
-        return float(np.mean(results))
 
     def of_predictions(self, predicted):
         """Return the mean score of predictions of all rows."""
@@ -106,24 +81,26 @@ class _ReplayRegressor(RegressorMixin, BaseEstimator):
         return self._prediction
 
 
-def tabulate(found, alone, keep, used, trained, fold_scores, scores, data):
+def tabulate(ensemble, fold_scores):
     """Return the table of all members that went into the stack, the best first."""
-    members = [member for one in found for member in one.members]
+    found, alone, trained = ensemble.found, ensemble.alone, ensemble.trained
+    members = ensemble.candidates
     weight = np.zeros(len(members))
     fit_seconds, predict_seconds = np.full((2, len(members)), np.nan)
-    weight[keep] = used.stack.weights
-    fit_seconds[keep] = trained.seconds
-    rows = data.table[:_TIMED_ROWS]
-    for k, machine in zip(keep, trained.machines.machines, strict=True):
+    weight[ensemble.keep] = ensemble.combination.stack.weights
+    fit_seconds[ensemble.keep] = trained.seconds
+    rows = ensemble.sample.table[:_TIMED_ROWS]
+    for k, machine in zip(ensemble.keep, trained.machines.machines, strict=True):
         began = time.perf_counter()
         type(trained.machines)([machine])(rows)
         predict_seconds[k] = (time.perf_counter() - began) / len(rows) * 1000.0
     order = np.argsort(alone.losses, kind="stable")
     search_seconds = np.repeat([one.seconds for one in found], [len(one.members) for one in found])
+    score = fold_scores.of_predictions
     return {
         "member": np.array([member.name for member in members], dtype=object)[order],
         "loss": alone.losses[order],
-        "score": np.array([fold_scores.of_predictions(alone.alone(k, scores[k])) for k in order]),
+        "score": np.array([score(alone.alone(k, ensemble.scores[k])) for k in order]),
         "weight": weight[order],
         "search_seconds": search_seconds[order],
         "fit_seconds": fit_seconds[order],

@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from kernelfit.utils.views import Shape
 
 Metric = Literal["none", "widths", "gradients", "splits"]
-KernelName = Literal["gaussian", "exponential", "laplacian", "additive", "forest"]
+KernelName = Literal["gaussian", "exponential", "laplacian", "additive", "spline", "forest"]
 
 Loss = Literal["squared", "hinge"]
 
@@ -25,6 +25,7 @@ _SMALL_RIDGES = tuple(10.0 ** np.arange(-7, 2))  # a wide Gaussian is a polynomi
 _KINKED = tuple(4.0 ** np.arange(-1.5, 1))  # kernels with a kink at 0 depend less on their width
 _KINKED_FEW = (0.25, 1.0, 4.0)
 _ADDITIVE = tuple(4.0 ** np.arange(-2, 1))
+_SPLINE = tuple(4.0 ** np.arange(-1, 3))
 _LEARNED = (0.25, 1.0, 4.0)  # of a width that a metric has learned
 _MAX_ADDITIVE_FEATURES = 30  # each costs a pass over the kernel matrix
 
@@ -35,7 +36,7 @@ class Recipe:
 
     Attributes
     ----------
-    kernel : {"gaussian", "exponential", "laplacian", "additive", "forest"}
+    kernel : {"gaussian", "exponential", "laplacian", "additive", "spline", "forest"}
     shape : {"standard", "ranks"}
         The view of the table.
     metric : {"none", "widths", "gradients", "splits"}
@@ -60,11 +61,18 @@ class Recipe:
         return self.kernel != "forest" and self.metric == "none"
 
     @property
+    def extends(self) -> bool:
+        """Whether to look beyond the edge of the grid: costs of a hinge loss have no scale."""
+        return self.loss == "hinge"
+
+    @property
     def cost(self) -> float:
         """How long it takes, in units of the plain Gaussian: a first guess."""
         if self.kernel in ("forest", "additive"):
             return 5.0
-        return 3.0 if self.loss == "hinge" else 1.0 if self.metric == "none" else 6.0
+        if self.kernel == "spline" or self.loss == "hinge":
+            return 3.0
+        return 1.0 if self.metric == "none" else 6.0
 
     @property
     def name(self) -> str:
@@ -118,6 +126,7 @@ class EstimatorRecipe:
     loss: str = "given"
     cost: float = 4.0
     races: bool = False
+    extends: bool = False
 
 
 def default_recipes(n_features: int, classify: bool) -> list[Recipe]:
@@ -145,6 +154,9 @@ def default_recipes(n_features: int, classify: bool) -> list[Recipe]:
         Recipe("gaussian", "ranks", "widths", _LEARNED, _FEW_RIDGES),
         Recipe("laplacian", "ranks", "widths", _KINKED_FEW, _FEW_RIDGES),
         Recipe("exponential", "ranks", widths=_KINKED),
+        Recipe("exponential", "standard", "widths", _KINKED_FEW, _FEW_RIDGES),
+        Recipe("exponential", "ranks", "widths", _KINKED_FEW, _FEW_RIDGES),
+        Recipe("spline", "ranks", widths=_SPLINE),
         Recipe("forest", "standard", "splits"),
     ]
     if classify:  # another loss pays in classification alone

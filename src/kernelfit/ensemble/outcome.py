@@ -5,7 +5,6 @@ same members at other rows into predictions. As it is a pure function of rows, a
 makes it from all folds but one and applies it to that one.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelfit.ensemble.stacking import Stack, stack_log, stack_squared
-from kernelfit.selection.calibration import Calibration, fit_calibration
+from kernelfit.selection.calibration import Calibration, fit_calibration, fit_calibrations
 
 Array = NDArray[Any]
 
@@ -42,38 +41,36 @@ def squared_losses(scores: Array, targets: Array, weight: Array) -> Array:
     return np.where(np.isfinite(losses), losses, np.inf)
 
 
-def scaled_losses(scores: Array, targets: Array, weight: Array) -> Array:
-    r"""Return the mean squared errors of members whose scores may be multiplied by any number.
+def log_losses(scores: Array, labels: Array, weight: Array) -> Array:
+    """Return the mean log losses of many members, each calibrated on these rows.
 
-    .. math:: \min_a\; \langle (a f - y)^2 \rangle
-        = \langle y^2 \rangle - \langle f y \rangle_+^2 / \langle f^2 \rangle
-
-    Classes are decided by scores of any scale: those of a support vector machine are beyond the
-    labels -1 and 1.
+    The squared error of scores would not do: what lies far beyond the label on its side is right,
+    and wide kernels at high costs put many rows there.
 
     Parameters
     ----------
-    scores : ndarray of shape (..., n, k)
-    targets : ndarray of shape (n, k)
+    scores : ndarray of shape (n_members, n, k)
+    labels : ndarray of int of shape (n,)
     weight : ndarray of shape (n,)
 
     Returns
     -------
-    ndarray of shape (...)
+    ndarray of shape (n_members,)
         Infinite where a score is not finite.
     """
-    share = weight / weight.sum()
-    with np.errstate(over="ignore", invalid="ignore"):
-        product = np.mean(scores * targets, axis=-1) @ share
-        square = np.mean(scores**2, axis=-1) @ share
-        gain = np.maximum(product, 0.0) ** 2 / np.maximum(square, np.finfo(float).tiny)
-    losses = share @ np.mean(targets**2, axis=-1) - gain
-    return np.where(np.isfinite(losses), losses, np.inf)
+    losses = np.full(len(scores), np.inf)
+    finite = np.flatnonzero(np.isfinite(scores).all(axis=(1, 2)))
+    for k, calibrate in zip(finite, fit_calibrations(scores[finite], labels, weight), strict=True):
+        truth = calibrate(scores[k])[np.arange(len(labels)), labels]
+        losses[k] = -np.log(np.maximum(truth, _FLOOR)) @ weight / weight.sum()
+    return losses
 
 
 @dataclass(frozen=True)
 class MeanCombination:
-    """A weighted mean of predictions, within the range of the targets.
+    """A weighted mean of predictions, each within the range of the targets.
+
+    Far from the training rows a single member, such as a wide Gaussian, may go anywhere.
 
     Attributes
     ----------
@@ -91,7 +88,7 @@ class MeanCombination:
 
     def __call__(self, scores: Array) -> Array:
         """Return predictions of shape (n,) from scores of shape (n_members, n, 1)."""
-        return np.clip(self.stack.weights @ scores[:, :, 0], self.lowest, self.highest)
+        return np.asarray(self.stack.weights @ np.clip(scores[:, :, 0], self.lowest, self.highest))
 
     def alone(self, k: int, scores: Array) -> Array:
         """Return the predictions of one member from its scores, of shape (n, 1)."""
@@ -140,9 +137,7 @@ class Regression:
     targets: Array
     weight: Array
 
-    def combine(
-        self, scores: Array, rows: Array, single: bool = False, starts: Any = None
-    ) -> MeanCombination:
+    def combine(self, scores: Array, rows: Array, single: bool = False) -> MeanCombination:
         """Return the best combination on some rows.
 
         Parameters
@@ -151,22 +146,21 @@ class Regression:
         rows : ndarray of int
         single : bool, default=False
             Whether it consists of the best member alone.
-        starts : object, default=None
-            Not used: nothing here takes steps.
 
         Returns
         -------
         MeanCombination
         """
         y, weight = self.targets[rows, 0], self.weight[rows]
-        predictions = scores[:, rows, 0]
-        losses = squared_losses(scores[:, rows], self.targets[rows], weight)
+        lowest, highest = float(y.min()), float(y.max())
+        predictions = np.clip(scores[:, rows, 0], lowest, highest)
+        losses = squared_losses(predictions[:, :, None], self.targets[rows], weight)
         if single:
             stack = _single(losses)
         else:
             pull = _PULL * max(losses.min(), _EXACT) / weight.sum()
             stack = stack_squared(predictions, y, weight, pull)
-        return MeanCombination(stack, losses, float(y.min()), float(y.max()))
+        return MeanCombination(stack, losses, lowest, highest)
 
 
 @dataclass(frozen=True)
@@ -182,13 +176,7 @@ class Classification:
     labels: Array
     weight: Array
 
-    def combine(
-        self,
-        scores: Array,
-        rows: Array,
-        single: bool = False,
-        starts: Sequence[Calibration | None] | None = None,
-    ) -> ProbabilityCombination:
+    def combine(self, scores: Array, rows: Array, single: bool = False) -> ProbabilityCombination:
         """Return the best combination on some rows.
 
         Parameters
@@ -197,19 +185,13 @@ class Classification:
         rows : ndarray of int
         single : bool, default=False
             Whether it consists of the best member alone.
-        starts : sequence of Calibration or None, default=None
-            Those of the members on nearly the same rows, where known.
 
         Returns
         -------
         ProbabilityCombination
         """
         labels, weight = self.labels[rows], self.weight[rows]
-        starts = [None] * len(scores) if starts is None else starts
-        members = tuple(
-            fit_calibration(s, labels, weight, begin)
-            for s, begin in zip(scores[:, rows], starts, strict=True)
-        )
+        members = tuple(fit_calibrations(scores[:, rows], labels, weight))
         p = np.stack([calibrate(s) for calibrate, s in zip(members, scores[:, rows], strict=True)])
         truth = p[:, np.arange(len(rows)), labels]
         losses = -np.log(np.maximum(truth, _FLOOR)) @ weight / weight.sum()
@@ -224,7 +206,7 @@ def _single(losses: Array) -> Stack:
     weights = np.zeros(len(losses))
     best = int(np.argmin(losses.round(12)))
     weights[best] = 1.0
-    return Stack(weights, float(losses[best]), 0.0, 0)
+    return Stack(weights, float(losses[best]), 0.0, 0, 0.0)
 
 
 def _logits(p: Array) -> Array:

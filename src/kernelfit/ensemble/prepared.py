@@ -8,10 +8,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.ensemble.base import AutoKernel
-from kernelfit.ensemble.table import read_schema
-from kernelfit.ensemble.views import learn_view
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.sklearn_private import HasMethods
+from kernelfit.utils.table import read_schema
+from kernelfit.utils.views import learn_view
 
 
 class TableEstimator(BaseEstimator):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.members import Member
-from kernelfit.ensemble.outcome import scaled_losses, squared_losses
+from kernelfit.ensemble.outcome import log_losses, squared_losses
 from kernelfit.ensemble.part import TrainingPart
 from kernelfit.utils.threads import threads_for
 
@@ -29,6 +29,8 @@ MAX_ROWS = 2500  # that members are compared on
 _GRID_SHARE = 0.25  # of the members of a race that go on, in time
 _HOPELESS = 2.0  # a loss in the race that is so many times the least
 _KEPT = 2  # members of a recipe that go into the stack
+_STEP = 8.0  # to what lies beyond the edge of a grid
+_EXTENSIONS = 3  # of a grid whose best member lies at its edge
 _DIGITS = 7  # of a loss that count when members are ranked: the others are rounding
 _REFIT_SHARE = 0.25  # of the time of a search that training on all rows takes at most
 
@@ -76,7 +78,7 @@ class Found:
     chosen : ndarray of int
         The best of those tried, the very best first.
     losses : ndarray of shape (n_chosen,)
-        Their mean squared errors.
+        Their mean squared errors, or log losses.
     seconds : float
     """
 
@@ -93,7 +95,7 @@ class Found:
 
 
 def choose(scores: Array, data: Data, rows: Array) -> tuple[Array, Array]:
-    """Return the best members of a recipe on some rows, and their squared losses.
+    """Return the best members of a recipe on some rows, and their losses, squared or log.
 
     Parameters
     ----------
@@ -106,8 +108,10 @@ def choose(scores: Array, data: Data, rows: Array) -> tuple[Array, Array]:
     chosen : ndarray of int
     losses : ndarray
     """
-    measure = squared_losses if data.labels is None else scaled_losses
-    losses = measure(scores[:, rows], data.targets[rows], data.weight[rows])
+    if data.labels is None:
+        losses = squared_losses(scores[:, rows], data.targets[rows], data.weight[rows])
+    else:
+        losses = log_losses(scores[:, rows], data.labels[rows], data.weight[rows])
     order = np.argsort(_rounded(losses), kind="stable")[:_KEPT]
     order = order[np.isfinite(losses[order])]
     return order, losses[order]
@@ -146,6 +150,7 @@ class Search:
         self._folds, self._order, self._seed = folds, order, seed
         self._few = self._rows(RACE_ROWS)
         self._many = self._few
+        self.considered: list[Any] = []  # recipes that there was time for
 
     @property
     def tested(self) -> Array:
@@ -188,6 +193,7 @@ class Search:
             forecast = pace * recipe.cost + (race_pace if recipe.races else 0.0)
             if found and not self._clock.allows(forecast):
                 continue
+            self.considered.append(recipe)
             widths, ridges = recipe.widths, recipe.ridges
             if recipe.races or not found:
                 raced = self._try(self._few, recipe, widths, ridges)
@@ -201,7 +207,7 @@ class Search:
                     found.append(raced)
                     continue
                 widths, ridges = _around(recipe, raced.members)
-            found.append(self._try(self._many, recipe, widths, ridges))
+            found.append(self._settle(self._many, recipe, widths, ridges))
             pace = max(pace, found[-1].seconds / recipe.cost)
             self._report(number + 1, len(recipes), recipe.name, found)
         return found
@@ -212,10 +218,36 @@ class Search:
         for number, recipe in enumerate(recipes):
             if found and not self._clock.allows(pace * recipe.cost):
                 continue
-            found.append(self._try(self._few, recipe, recipe.widths, recipe.ridges))
+            self.considered.append(recipe)
+            found.append(self._settle(self._few, recipe, recipe.widths, recipe.ridges))
             pace = max(pace, found[-1].seconds / recipe.cost)
             self._report(number + 1, len(recipes), recipe.name, found)
         return found
+
+    def _settle(
+        self, rows: "_Rows", recipe: Any, widths: Sequence[float], ridges: Sequence[float]
+    ) -> Found:
+        """Try members, and beyond the edge of their grid while the best one lies there."""
+        found = self._try(rows, recipe, widths, ridges)
+        for _ in range(_EXTENSIONS if recipe.extends else 0):
+            best = found.members[0]
+            wider = _beyond(best.width, [member.width for member in found.tried])
+            same = [member.ridge for member in found.tried if member.width == best.width]
+            lower = _beyond(best.ridge, same)
+            if wider:
+                found = self._join(rows, found, self._try(rows, recipe, wider, ridges))
+            elif lower:
+                found = self._join(rows, found, self._try(rows, recipe, [best.width], lower))
+            else:
+                break
+        return found
+
+    def _join(self, rows: "_Rows", first: Found, second: Found) -> Found:
+        """Return what two searches of one recipe found."""
+        scores = np.concatenate([first.scores, second.scores])
+        chosen, losses = choose(scores, self._data, rows.tested)
+        tried, seconds = first.tried + second.tried, first.seconds + second.seconds
+        return Found(tried, scores, chosen, losses, seconds)
 
     def _try(
         self, rows: "_Rows", recipe: Any, widths: Sequence[float], ridges: Sequence[float]
@@ -276,6 +308,12 @@ def _around(recipe: Any, raced: Sequence[Member]) -> tuple[list[float], list[flo
     wide.add(min(widths.index(raced[0].width) + 1, len(widths) - 1))
     small.add(max(ridges.index(raced[0].ridge) - 1, 0))
     return [widths[k] for k in sorted(wide)], [ridges[k] for k in sorted(small)]
+
+
+def _beyond(best: float, tried: Sequence[float]) -> list[float]:
+    """Return what lies beyond the edge of the values tried, where the best one is at it."""
+    beyond = ((min(tried), best / _STEP), (max(tried), best * _STEP))
+    return [value for edge, value in beyond if edge == best]
 
 
 def _rounded(losses: Array) -> Array:

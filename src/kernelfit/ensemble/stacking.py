@@ -41,12 +41,15 @@ class Stack:
         An upper bound of its distance to the optimum.
     n_iter : int
         Quadratic programmes solved.
+    pull : float
+        The factor rho.
     """
 
     weights: FloatArray
     objective: float
     gap: float
     n_iter: int
+    pull: float
 
 
 def stack_squared(predictions: FloatArray, y: FloatArray, weight: FloatArray, pull: float) -> Stack:
@@ -86,7 +89,7 @@ def stack_squared(predictions: FloatArray, y: FloatArray, weight: FloatArray, pu
     w, n_iter = solve_simplex_qp(H, c, start)
     gradient = H @ w - c
     objective = 0.5 * w @ H @ w - c @ w + 0.5 * pull / m
-    return Stack(w, float(objective), _frank_wolfe_gap(w, gradient), n_iter)
+    return Stack(w, float(objective), _frank_wolfe_gap(w, gradient), n_iter, pull)
 
 
 def stack_log(
@@ -132,7 +135,7 @@ def stack_log(
         gradient = pull * (w - 1.0 / m) - ratio @ share
         return gradient, (ratio * share) @ ratio.T + pull * np.eye(m)
 
-    return _newton_on_simplex(value, derivatives, w, tol)
+    return Stack(*_newton_on_simplex(value, derivatives, w, tol), pull)
 
 
 def _newton_on_simplex(
@@ -140,14 +143,17 @@ def _newton_on_simplex(
     derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
     w: FloatArray,
     tol: float,
-) -> Stack:
-    """Minimise a convex function on the simplex by Newton steps with an Armijo rule."""
+) -> tuple[FloatArray, float, float, int]:
+    """Minimise a convex function on the simplex by Newton steps with an Armijo rule.
+
+    Return the weights, the objective, the gap and the number of steps.
+    """
     objective = value(w)
     for step in range(1, _MAX_NEWTON_STEPS + 1):
         gradient, hessian = derivatives(w)
         gap = _frank_wolfe_gap(w, gradient)
         if gap <= tol:
-            return Stack(w, objective, gap, step - 1)
+            return w, objective, gap, step - 1
         target, _ = solve_simplex_qp(hessian, hessian @ w - gradient, w)
         direction = target - w
         slope = gradient @ direction
@@ -155,12 +161,12 @@ def _newton_on_simplex(
         while value(w + length * direction) > objective + 1e-4 * length * slope:
             length *= 0.5
             if length < 1e-12:  # rounding: no step lowers the objective any more
-                return Stack(w, objective, gap, step)
+                return w, objective, gap, step
         w = np.maximum(w + length * direction, 0.0)
         w /= w.sum()
         objective = value(w)
     gap = _frank_wolfe_gap(w, derivatives(w)[0])
-    return Stack(w, objective, gap, _MAX_NEWTON_STEPS)
+    return w, objective, gap, _MAX_NEWTON_STEPS
 
 
 def solve_simplex_qp(H: FloatArray, c: FloatArray, start: FloatArray) -> tuple[FloatArray, int]:

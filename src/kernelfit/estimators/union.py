@@ -202,6 +202,10 @@ class KernelUnionClassifier(ClassifierMachine, UnionMachine):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, where all of them are strings.
 
+    See Also
+    --------
+    MKLClassifier : Sums of given kernels alone.
+
     Notes
     -----
     Every kernel of the hull has k(x, x) of mean at most 1 over the training points: Gaussians have
@@ -210,10 +214,6 @@ class KernelUnionClassifier(ClassifierMachine, UnionMachine):
     grid: widths in steps of 2^(1/4) in gamma, 2^(1/2) on single features, from 2^-6 to 2^3 times
     "scale". The certificate is over the hull of this grid, not over widths between its points; all
     other families are covered as a whole.
-
-    See Also
-    --------
-    MKLClassifier : Sums of given kernels alone.
 
     Examples
     --------
@@ -284,10 +284,10 @@ class KernelUnionRegressor(RegressorMachine, UnionMachine):
     ----------
     C : float, default=1.0
         Cost of the loss.
-    epsilon : float, default=0.1
-        Half the width of the tube in which errors cost nothing.
     loss : {"tube", "squared_tube", "squared"}, default="tube"
         See `KernelSVR`.
+    epsilon : float, default=0.1
+        Half the width of the tube in which errors cost nothing.
     families : sequence of str, default=None
         Some of the following, or None for all: "gaussian", a Gaussian of any width on all
         features; "feature_gaussian", the same on each feature; "polynomial", generalised polynomial
@@ -353,6 +353,10 @@ class KernelUnionRegressor(RegressorMachine, UnionMachine):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, where all of them are strings.
 
+    See Also
+    --------
+    MKLRegressor : Sums of given kernels alone.
+
     Notes
     -----
     Every kernel of the hull has k(x, x) of mean at most 1 over the training points: Gaussians have
@@ -361,10 +365,6 @@ class KernelUnionRegressor(RegressorMachine, UnionMachine):
     grid: widths in steps of 2^(1/4) in gamma, 2^(1/2) on single features, from 2^-6 to 2^3 times
     "scale". The certificate is over the hull of this grid, not over widths between its points; all
     other families are covered as a whole.
-
-    See Also
-    --------
-    MKLRegressor : Sums of given kernels alone.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from kernelfit.inspection.adaptive import (
     diagnose_factor,
     diagnose_partition,
 )
-from kernelfit.inspection.audit import Audit, audit
+from kernelfit.inspection.audit import audit
 from kernelfit.inspection.fit_displays import ConvergenceDisplay, MetricDisplay, WeightsDisplay
 from kernelfit.inspection.kernel_displays import (
     EmbeddingDisplay,
@@ -13,6 +13,7 @@ from kernelfit.inspection.kernel_displays import (
     SpectrumDisplay,
 )
 from kernelfit.inspection.matrices import KernelMatrices, kernel_matrices
+from kernelfit.inspection.result import Audit
 
 __all__ = [
     "Audit",

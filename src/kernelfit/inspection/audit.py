@@ -20,6 +20,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from kernelfit.ensemble.base import AutoKernel
 from kernelfit.estimators.adaptive import AdaptiveMachine
 from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
 from kernelfit.estimators.machine import KernelMachine
@@ -30,6 +31,8 @@ from kernelfit.estimators.standard import StandardKernelMachine
 from kernelfit.estimators.union import UnionMachine
 from kernelfit.families.psd.family import PositiveMatrixKernel
 from kernelfit.families.union.atoms import Widths
+from kernelfit.inspection.result import Audit
+from kernelfit.inspection.stack import audit_stack
 from kernelfit.kernels.standard import kernel_from_name
 from kernelfit.learners.positive_matrix import merge_rows
 from kernelfit.tasks.losses import LEAST_COST
@@ -40,42 +43,6 @@ Array = NDArray[np.float64]
 
 _ROUNDOFF = float(np.finfo(np.float64).eps)
 _BISECTIONS = 200
-
-
-@dataclass(frozen=True)
-class Audit:
-    """The recomputed certificate of one learned kernel.
-
-    Attributes
-    ----------
-    lower, upper : float
-        Recomputed bounds on the optimum.
-    gap : float
-        Their difference.
-    claimed_objective, claimed_gap : float
-        What the estimator says; nan where it claims nothing.
-    violation : float
-        By how much a coefficient leaves its box, or the sum its value, relative to the largest
-        bound or to the sum of the coefficients.
-    resolution : float
-        Rounding error of the recomputed gap.
-    """
-
-    lower: float
-    upper: float
-    gap: float
-    claimed_objective: float
-    claimed_gap: float
-    violation: float
-    resolution: float
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether the recomputed gap is at most the claimed one, up to rounding, and feasible."""
-        return bool(
-            self.violation <= 1e-9
-            and -self.resolution <= self.gap <= self.claimed_gap * (1.0 + 1e-6) + self.resolution
-        )
 
 
 @dataclass(frozen=True)
@@ -192,8 +159,9 @@ def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
     Parameters
     ----------
     estimator : estimator
-        A fitted machine of kernelfit, or a search, whose best machine is audited, or a
-        `KernelMetric` of the method "logdet".
+        A fitted machine of kernelfit, or a search, whose best machine is audited, a
+        `KernelMetric` of the method "logdet", or an `AutoKernelClassifier` or
+        `AutoKernelRegressor`, of which the weights are audited.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The training data, or the precomputed kernel matrix.
     y : array-like of shape (n_samples,), default=None
@@ -223,6 +191,9 @@ def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
     True
     """
     machine = getattr(estimator, "best_estimator_", estimator)
+    if isinstance(machine, AutoKernel):
+        check_is_fitted(machine)
+        return audit_stack(machine, y, check_weights(sample_weight, len(np.asarray(y))))
     if isinstance(machine, KernelMetric):
         check_is_fitted(machine)
         return _audit_metric(machine, check_array(X, dtype=np.float64), np.asarray(y))

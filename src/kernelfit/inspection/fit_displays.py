@@ -117,6 +117,7 @@ class ConvergenceDisplay:
         self.figure_ = ax.figure
         # Bounds are known from the first iteration on, an objective before it as well.
         steps = np.arange(len(self.upper)) + (self.lower is not None)
+        ax.xaxis.get_major_locator().set_params(integer=True)
         options = {"marker": "." if len(steps) < 40 else "", **kwargs}
         if kind == "gap":
             gap = (self.upper - self.lower) / np.maximum(np.abs(self.upper), 1e-300)

@@ -59,7 +59,8 @@ def write_report(
     Notes
     -----
     Needs jinja2 and matplotlib: ``pip install "kernelfit[report]"``. It takes seconds, for
-    AutoKernel about as long as the fit, whose folds are trained anew to shuffle columns.
+    AutoKernel about three times as long as the fit: it is repeated without each fold for an honest
+    score, and the machines of the folds are trained to shuffle columns.
 
     Examples
     --------

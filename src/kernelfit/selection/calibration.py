@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 _MAX_STEPS = 50  # of Newton's method
+_CHUNK = 2**21  # scores that are calibrated at a time
 _SETTLED = 1e-10  # relative length of a step below which it has settled
 
 
@@ -54,7 +55,6 @@ def fit_calibration(
     scores: FloatArray,
     labels: NDArray[Any],
     weight: FloatArray,
-    start: Calibration | None = None,
 ) -> Calibration:
     """Fit the scale and the offsets.
 
@@ -65,8 +65,6 @@ def fit_calibration(
     labels : ndarray of int of shape (n,)
         Class indices.
     weight : ndarray of shape (n,)
-    start : Calibration, default=None
-        Where to start; from there a few steps do on nearly the same rows.
 
     Returns
     -------
@@ -81,64 +79,107 @@ def fit_calibration(
     >>> calibrated(np.array([[0.0]])).round(3)
     array([[0.5, 0.5]])
     """
-    scores = _both(scores)
-    k = scores.shape[1]
-    unit = float(np.sqrt(np.mean(scores**2))) or 1.0
-    scores = scores / unit
+    return fit_calibrations(np.asarray(scores)[None], labels, weight)[0]
+
+
+def fit_calibrations(
+    scores: FloatArray, labels: NDArray[Any], weight: FloatArray
+) -> list[Calibration]:
+    """Fit the scale and the offsets of many machines, each on its own scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (m, n, n_classes) or (m, n, 1)
+    labels : ndarray of int of shape (n,)
+    weight : ndarray of shape (n,)
+
+    Returns
+    -------
+    list of Calibration
+    """
+    m, n = scores.shape[:2]
+    step = max(1, _CHUNK // (n * max(2, scores.shape[2])))
+    found = []
+    for start in range(0, m, step):
+        found += _fit(_both(scores[start : start + step]), labels, weight)
+    return found
+
+
+def _fit(scores: FloatArray, labels: NDArray[Any], weight: FloatArray) -> list[Calibration]:
+    """Fit machines together by Newton's method, each with its own steps."""
+    m, _, k = scores.shape
+    unit = np.sqrt(np.mean(scores**2, axis=(1, 2)))
+    unit[unit == 0.0] = 1.0
+    scores = scores / unit[:, None, None]
     unknown = weight / weight.sum()  # of the one more point
     targets = np.eye(k)[labels] * weight[:, None] + unknown[:, None] / k
-    x = np.append(1.0, np.zeros(k - 1))
-    value, gradient, hessian = _loss(scores, targets, x)
-    if start is not None:
-        other = np.append(start.scale * unit, start.offset[1:] - start.offset[0])
-        found = _loss(scores, targets, other)
-        if found[0] < value:
-            x = other
-            value, gradient, hessian = found
     mass = float(targets.sum())
+    x = np.zeros((m, k))
+    x[:, 0] = 1.0
+    values, gradients, hessians = _loss(scores, targets, x)
+    moving = np.arange(m)
     for _ in range(_MAX_STEPS):
-        free = np.ones(k, dtype=bool)
-        free[0] = x[0] > 0.0 or gradient[0] < 0.0  # the scale stays at 0 unless that can fall
-        step = np.zeros(k)
-        # Where all probabilities are 0 or 1 there is no curvature.
-        ridge = 1e-12 * (np.trace(hessian) + mass) * np.eye(int(free.sum()))
-        step[free] = -np.linalg.solve(hessian[np.ix_(free, free)] + ridge, gradient[free])
-        length = 1.0
-        while True:  # halve until the loss falls
-            trial = x + length * step
-            trial[0] = max(trial[0], 0.0)
-            found = _loss(scores, targets, trial)
-            if found[0] <= value or length < 1e-10:
-                break
-            length *= 0.5
-        settled = np.abs(length * step).max() <= _SETTLED * (1.0 + np.abs(x).max())
-        if found[0] <= value:
-            x = trial
-            value, gradient, hessian = found
-        if settled:
+        step = _newton_steps(x[moving], gradients[moving], hessians[moving], mass)
+        length = np.ones(len(moving))
+        falling = np.arange(len(moving))  # whose length is not found yet
+        while len(falling):  # halve until the loss falls
+            rows = moving[falling]
+            trial = x[rows] + length[falling, None] * step[falling]
+            trial[:, 0] = np.maximum(trial[:, 0], 0.0)
+            found = _loss(scores[rows], targets, trial)
+            better = found[0] <= values[rows]
+            done = rows[better]
+            x[done] = trial[better]
+            values[done], gradients[done], hessians[done] = (part[better] for part in found)
+            falling = falling[~better & (length[falling] >= 1e-10)]
+            length[falling] *= 0.5
+        moved = np.abs(length[:, None] * step).max(axis=1)
+        moving = moving[moved > _SETTLED * (1.0 + np.abs(x[moving]).max(axis=1))]
+        if not len(moving):
             break
-    return Calibration(float(x[0]) / unit, np.append(0.0, x[1:]))
+    offset = np.hstack([np.zeros((m, 1)), x[:, 1:]])
+    return [Calibration(float(a / u), b) for a, u, b in zip(x[:, 0], unit, offset, strict=True)]
+
+
+def _newton_steps(
+    x: FloatArray, gradient: FloatArray, hessian: FloatArray, mass: float
+) -> FloatArray:
+    """Return the steps of all machines; a scale stays at 0 unless the loss falls from there."""
+    fixed = (x[:, 0] <= 0.0) & (gradient[:, 0] >= 0.0)
+    # Where all probabilities are 0 or 1 there is no curvature.
+    ridge = 1e-12 * (np.trace(hessian, axis1=1, axis2=2) + mass)
+    hessian = hessian + ridge[:, None, None] * np.eye(x.shape[1])
+    hessian[fixed, 0, :] = hessian[fixed, :, 0] = 0.0
+    hessian[fixed, 0, 0] = 1.0
+    gradient = gradient.copy()
+    gradient[fixed, 0] = 0.0
+    return np.asarray(-np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0])
 
 
 def _loss(
     scores: FloatArray, targets: FloatArray, x: FloatArray
-) -> tuple[float, FloatArray, FloatArray]:
-    """Return the log loss at ``x = (scale, offsets but the first)``, its gradient and Hessian."""
-    logits = x[0] * scores + np.append(0.0, x[1:])
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return log losses at ``x = (scale, offsets but the first)``, gradients and Hessians."""
+    m, _, k = scores.shape
+    logits = x[:, 0, None, None] * scores
+    logits[:, :, 1:] += x[:, None, 1:]
     mass = targets.sum(axis=1)
-    logits -= logits.max(axis=1, keepdims=True)
+    logits -= logits.max(axis=2, keepdims=True)
     p = np.exp(logits)
-    total = p.sum(axis=1)
-    p /= total[:, None]
-    value = float(mass @ np.log(total) - np.sum(targets * logits))
+    total = p.sum(axis=2)
+    p /= total[:, :, None]
+    value = np.log(total) @ mass - logits.reshape(m, -1) @ targets.ravel()
     weighted = p * mass[:, None]
     change = weighted - targets
-    gradient = np.append(np.sum(change * scores), change.sum(axis=0)[1:])
-    mean = np.sum(p * scores, axis=1)
-    mixed = np.sum(weighted * (scores - mean[:, None]), axis=0)[1:]
-    square = float(np.sum(weighted * scores**2) - mass @ mean**2)
-    offsets = (np.diag(weighted.sum(axis=0)) - p.T @ weighted)[1:, 1:]
-    hessian = np.block([[np.array([[square]]), mixed[None]], [mixed[:, None], offsets]])
+    gradient = change.sum(axis=1)
+    gradient[:, 0] = np.einsum("mnk,mnk->m", change, scores)
+    mean = np.einsum("mnk,mnk->mn", p, scores)
+    hessian = -np.matmul(p.transpose(0, 2, 1), weighted)
+    diagonal = np.arange(k)
+    hessian[:, diagonal, diagonal] += weighted.sum(axis=1)
+    mixed = np.einsum("mnk,mnk->mk", weighted, scores - mean[:, :, None])
+    hessian[:, 0], hessian[:, :, 0] = mixed, mixed
+    hessian[:, 0, 0] = np.einsum("mnk,mnk,mnk->m", weighted, scores, scores) - mean**2 @ mass
     return value, gradient, hessian
 
 
@@ -167,6 +208,6 @@ def with_largest(p: FloatArray, chosen: NDArray[Any]) -> FloatArray:
 
 def _both(scores: FloatArray) -> FloatArray:
     """Return one column a class."""
-    if scores.shape[1] > 1:
+    if scores.shape[-1] > 1:
         return scores
-    return np.hstack([np.zeros(scores.shape), scores])
+    return np.concatenate([np.zeros(scores.shape), scores], axis=-1)

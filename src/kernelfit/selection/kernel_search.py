@@ -15,6 +15,7 @@ from kernelfit.kernels.standard import (
 )
 from kernelfit.selection.folds import Common, Grid
 from kernelfit.selection.search import KernelSearch, not_negative, positive
+from kernelfit.utils.memory import cache_bytes
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
 
@@ -87,7 +88,9 @@ class StandardKernelSearch(KernelSearch):
     def _machine(self, **params):
         """Return an unfitted machine with the search's fixed parameters and others."""
         fixed = {name: getattr(self, name) for name in (*self._names, "verbose")}
-        return self._machine_class(**{**fixed, **params})
+        machine = self._machine_class(**{**fixed, **params})
+        machine._memory = self._memory
+        return machine
 
     def _grid(self, X, y, weight):
         unit, epsilons = loss_axes(self, y, weight, _EPSILONS)
@@ -130,7 +133,7 @@ class StandardKernelSearch(KernelSearch):
         if self.kernel == "precomputed":
             check_kernel_matrix(X, "the precomputed kernel matrix")
             return Common(matrix=X, final=True)
-        if 2 * 8 * X.shape[0] ** 2 > self.cache_size * 2**20:
+        if 2 * 8 * X.shape[0] ** 2 > cache_bytes(self.cache_size, self._memory):
             return Common()
         kernel = kernel_from_name(self.kernel, gamma=1.0, degree=self.degree, coef0=self.coef0)
         return Common(kernel if isinstance(kernel, StandardKernel) else None)

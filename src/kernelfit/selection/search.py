@@ -20,10 +20,12 @@ from kernelfit.selection.scoring import UNCALIBRATED, FoldScorer
 from kernelfit.selection.table import difference, tabulate
 from kernelfit.selection.work import Work
 from kernelfit.utils.atomic import blank_copy
+from kernelfit.utils.memory import available_memory
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval
 from kernelfit.utils.validation import check_weights
 
+_MACHINE_SHARE = 0.25  # of the available memory for a machine of a search with cache_size="auto"
 _EXTENSIONS = 3  # of a default grid whose best candidate is at its edge
 
 
@@ -54,6 +56,7 @@ class KernelSearch(BaseEstimator):
     }
     _prefer = "processes"  # most of the work is not compiled, and so holds the interpreter's lock
     device = None  # where the search has no such parameter
+    _memory: float | None = None  # that cache_size="auto" of a machine takes a share of
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -85,6 +88,8 @@ class KernelSearch(BaseEstimator):
         """
         self._validate_params()
         fitted, machine = blank_copy(self), self._machine()
+        # Once for all, so that the result does not hang on how many machines are trained at a time.
+        fitted._memory = available_memory() * _MACHINE_SHARE
         X, y = machine._check_training_data(X, y, owner=fitted)
         weight = check_weights(sample_weight, len(y))
         machine._encode(y, weight)  # complains of targets before any fold does

@@ -71,9 +71,10 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         The relative gap to reach in the folds.
     max_iter : int, default=1000
         Largest number of rounds in one problem.
-    cache_size : float, default=1000
-        Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
-        rows of kernel matrices are computed on demand.
+    cache_size : float or "auto", default="auto"
+        Memory in MB for the distances and the kernel matrix of one job; "auto" is a sixteenth of
+        the memory that is available. Where they need more, the rows of kernel matrices are
+        computed on demand.
     n_jobs : int, default=None
         Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
         backend of joblib is in force. The result does not depend on it.
@@ -130,6 +131,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
 
     _parameter_constraints: ClassVar[dict] = {
         **StandardKernelSearch._parameter_constraints,
+        "cache_size": KernelSVC._parameter_constraints["cache_size"],
         **ClassifierMachine._parameter_constraints,
         **MULTICLASS,
         **DEVICE,
@@ -157,7 +159,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         tol=1e-06,
         search_tol=0.0001,
         max_iter=1000,
-        cache_size=1000,
+        cache_size="auto",
         n_jobs=None,
         checkpoint=None,
         device=None,
@@ -239,9 +241,10 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         The relative gap to reach in the folds.
     max_iter : int, default=1000
         Largest number of rounds in one problem.
-    cache_size : float, default=1000
-        Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
-        rows of kernel matrices are computed on demand.
+    cache_size : float or "auto", default="auto"
+        Memory in MB for the distances and the kernel matrix of one job; "auto" is a sixteenth of
+        the memory that is available. Where they need more, the rows of kernel matrices are
+        computed on demand.
     n_jobs : int, default=None
         Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
         backend of joblib is in force. The result does not depend on it.
@@ -293,6 +296,7 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
 
     _parameter_constraints: ClassVar[dict] = {
         **StandardKernelSearch._parameter_constraints,
+        "cache_size": KernelSVC._parameter_constraints["cache_size"],
         "epsilons": ["array-like", None],
         "loss": RegressorMachine._parameter_constraints["loss"],
         **DEVICE,
@@ -317,7 +321,7 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         tol=1e-06,
         search_tol=0.0001,
         max_iter=1000,
-        cache_size=1000,
+        cache_size="auto",
         n_jobs=None,
         checkpoint=None,
         device=None,

@@ -12,12 +12,30 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelfit import KernelRidgeClassifier, KernelRidgeRegressor, KernelSVC, KernelSVR
+from kernelfit import (
+    KernelOneClass,
+    KernelQuantileRegressor,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
+    KernelSVC,
+    KernelSVCCV,
+    KernelSVR,
+    KernelSVRCV,
+    TKLClassifier,
+    TKLRegressor,
+)
 from kernelfit.inspection import audit
 from kernelfit.kernels.standard import RBF
 from tests.reference.devices import devices
 
-MACHINES = [KernelSVC, KernelSVR, KernelRidgeClassifier, KernelRidgeRegressor]
+MACHINES = [
+    KernelSVC,
+    KernelSVR,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
+    TKLClassifier,
+    TKLRegressor,
+]
 
 
 def regression(n=150, seed=0):
@@ -161,6 +179,90 @@ def test_ridge_of_an_indefinite_matrix(device):
     assert_allclose(models[0].dual_coef_, models[1].dual_coef_, atol=1e-8)
 
 
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_search_is_that_of_the_cpu(kernel, device):
+    X, y = load_iris(return_X_y=True)
+    X = X if kernel == "rbf" else RBF(0.3)(X)
+    gammas = [0.1, 1.0] if kernel == "rbf" else None
+    options = {"Cs": [0.5, 5.0], "gammas": gammas, "kernel": kernel, "cv": 3, "search_tol": 1e-7}
+    there = KernelSVCCV(device=device, n_jobs=2, **options).fit(X, y)
+    here = KernelSVCCV(**options).fit(X, y)
+    assert there.best_params_ == here.best_params_
+    assert there.best_estimator_.device == device
+    assert_allclose(there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"])
+    assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_search_in_regression_is_that_of_the_cpu(device):
+    X, y = regression(90)
+    options = {"Cs": [1.0, 10.0], "gammas": [0.2, 1.0], "epsilons": [0.1, 0.3], "cv": 3}
+    there = KernelSVRCV(device=device, search_tol=1e-7, **options).fit(X, y)
+    here = KernelSVRCV(search_tol=1e-7, **options).fit(X, y)
+    assert there.best_params_ == here.best_params_
+    assert_allclose(
+        there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"], atol=1e-5
+    )
+    assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_quantiles_are_those_of_the_cpu(device):
+    X, y = regression()
+    options = {"quantile": [0.1, 0.8], "C": 2.0, "tol": 1e-8}
+    there = KernelQuantileRegressor(device=device, **options).fit(X, y)
+    here = KernelQuantileRegressor(**options).fit(X, y)
+    assert_allclose(there.objective_, here.objective_, rtol=1e-7)
+    assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
+    assert confirmed(there, X, y)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_one_class_is_that_of_the_cpu(device):
+    X, _ = regression()
+    there = KernelOneClass(nu=0.2, tol=1e-8, device=device).fit(X)
+    here = KernelOneClass(nu=0.2, tol=1e-8).fit(X)
+    assert_allclose(there.objective_, here.objective_, rtol=1e-7)
+    assert_allclose(there.decision_function(X), here.decision_function(X), atol=1e-3)
+    assert confirmed(there, X, None)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("options", [{}, {"degree": 2, "solver": "frank_wolfe", "tol": 1e-2}])
+def test_tessellated_regressor_is_that_of_the_cpu(options, device):
+    X, y = regression()
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    options = {"C": 5.0, "tol": 1e-5, **options}
+    there = TKLRegressor(device=device, **options).fit(X, y, weight)
+    here = TKLRegressor(**options).fit(X, y, weight)
+    assert there.converged_
+    assert abs(there.objective_ - here.objective_) <= there.dual_gap_ + here.dual_gap_
+    assert_allclose(there.predict(X), here.predict(X), atol=0.05 if "solver" in options else 1e-2)
+    assert confirmed(there, X, y, weight)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("sharing", ["joint", "separate"])
+def test_tessellated_classifier_is_that_of_the_cpu(sharing, device):
+    X, y = load_iris(return_X_y=True)
+    options = {"C": 2.0, "tol": 1e-5, "kernel_sharing": sharing}
+    there = TKLClassifier(device=device, n_jobs=2, **options).fit(X, y)
+    here = TKLClassifier(**options).fit(X, y)
+    assert np.all(there.converged_)
+    slack = there.dual_gap_ + here.dual_gap_
+    assert np.all(np.abs(there.objective_ - here.objective_) <= slack)
+    assert_array_equal(there.predict(X), here.predict(X))
+    assert confirmed(there, X, y)
+
+
+def test_tessellations_that_no_device_has():
+    pytest.importorskip("torch")
+    X, y = regression(30)
+    with pytest.raises(ValueError, match="expected basis='x' for device='cpu', got 'xz'"):
+        TKLRegressor(device="cpu", basis="xz").fit(X, y)
+
+
 def test_memory_that_is_not_there():
     pytest.importorskip("torch")
     X, y = regression()
@@ -187,8 +289,8 @@ if find_spec("torch"):
         [
             KernelSVC(device="cpu"),
             KernelSVR(device="cpu"),
-            KernelRidgeClassifier(device="cpu"),
             KernelRidgeRegressor(device="cpu"),
+            TKLRegressor(device="cpu"),
         ]
     )
     def test_estimator_checks(estimator, check):

@@ -78,6 +78,11 @@ def test_gram_reads_as_the_matrix(kernel, device, stored):
     assert_allclose(decision, K @ beta, atol=1e-11 * size)
     assert_allclose(gram.block(index[0]), K[np.ix_(index[0], index[0])], atol=1e-12 * size)
     assert_allclose(gram.diagonal().cpu(), np.diagonal(K))
+    assert gram.widen()
+    assert not gram.widen()
+    wide = gram.products(rows, torch.as_tensor(coef, device=gram.device)).cpu().numpy()
+    assert_allclose(wide[2], K[:, index[2]] @ coef[2], atol=1e-11 * size)
+    assert_allclose(gram.blocks(rows)[1].cpu(), K[np.ix_(index[1], index[1])], atol=1e-11 * size)
 
 
 @pytest.mark.parametrize("device", devices())

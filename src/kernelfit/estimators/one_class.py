@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from kernelfit.estimators.standard import StandardKernelMachine
+from kernelfit.estimators.standard import DEVICE, StandardKernelMachine
 from kernelfit.estimators.svm import FixedKernelMachine
 from kernelfit.kernels.base import diagonal
 from kernelfit.learners.plan import Plan
@@ -55,6 +55,8 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
         Memory in MB for the kernel matrix; see `KernelSVC`.
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows.
+    device : str, default=None
+        Where to train and predict: "cuda" for a GPU; see `KernelSVC`.
     verbose : int, default=0
         1 reports the result, 2 every round, through the logger ``kernelfit``.
 
@@ -132,6 +134,7 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
             if name not in ("C", "fit_intercept")
         },
         "nu": [Interval(Real, 0, 1, closed="right")],
+        **DEVICE,
     }
     loss = "one_class"
     C = 1.0  # the cost is that of nu
@@ -150,6 +153,7 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
         max_iter=1000,
         cache_size=1000,
         warm_start=False,
+        device=None,
         verbose=0,
     ):
         self.nu = nu
@@ -161,6 +165,7 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.warm_start = warm_start
+        self.device = device
         self.verbose = verbose
 
     def fit(self, X, y=None, sample_weight=None):

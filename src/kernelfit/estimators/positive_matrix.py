@@ -57,6 +57,7 @@ class PositiveMatrixMachine(KernelMachine):
             make_basis,
             normalize=self.normalize,
             cache_bytes=self.cache_size * 2**20,
+            device=self.device,
         )
         if not 0.0 < family.scale < np.inf:
             raise ValueError(self._scale_complaint(family.scale))

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.metrics import d2_pinball_score
 
 from kernelfit.estimators.regressor import RegressorMachine
-from kernelfit.estimators.standard import StandardKernelMachine
+from kernelfit.estimators.standard import DEVICE, StandardKernelMachine
 from kernelfit.estimators.svm import FixedKernelMachine
 from kernelfit.learners.plan import Plan
 from kernelfit.tasks.losses import pinball
@@ -61,6 +61,8 @@ class KernelQuantileRegressor(RegressorMachine, FixedKernelMachine):
         Whether `fit` starts from the previous solution where that has as many rows and levels.
     n_jobs : int, default=None
         Number of levels solved at a time, in threads; -1 for all processors.
+    device : str, default=None
+        Where to train and predict: "cuda" for a GPU; see `KernelSVC`.
     verbose : int, default=0
         1 reports every level, 2 every round, through the logger ``kernelfit``.
 
@@ -147,6 +149,7 @@ class KernelQuantileRegressor(RegressorMachine, FixedKernelMachine):
         "quantile": [Interval(Real, 0, 1, closed="neither"), "array-like"],
         "non_crossing": ["boolean"],
         "n_jobs": [Integral, None],
+        **DEVICE,
     }
     loss = "pinball"
 
@@ -166,6 +169,7 @@ class KernelQuantileRegressor(RegressorMachine, FixedKernelMachine):
         cache_size=1000,
         warm_start=False,
         n_jobs=None,
+        device=None,
         verbose=0,
     ):
         self.quantile = quantile
@@ -181,6 +185,7 @@ class KernelQuantileRegressor(RegressorMachine, FixedKernelMachine):
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
     def _encode(self, y, weight):

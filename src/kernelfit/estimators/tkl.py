@@ -6,12 +6,15 @@ from typing import ClassVar
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
 from kernelfit.estimators.regressor import RegressorMachine
+from kernelfit.estimators.standard import DEVICE
 from kernelfit.families.psd.tessellated import TessellatedBasis
 from kernelfit.utils.sklearn_private import Interval, StrOptions
+from kernelfit.utils.torch_device import load_torch
 
 _TESSELLATED = {
     "basis": [StrOptions({"x", "xz"})],
     "delta": [Interval(Real, 0, None, closed="left")],
+    **DEVICE,
 }
 _MAX_DELTA = 1e30  # powers of z up to the fourth, squared, are finite
 
@@ -23,6 +26,7 @@ class _Tessellated:
     basis: str
     delta: float
     normalize: bool
+    device: str | None
 
     @property
     def _smaller(self):
@@ -34,6 +38,12 @@ class _Tessellated:
         return f"expected a kernel scale between 0 and infinity, got {scale}: {remedy}"
 
     def _make_basis(self, n_features):
+        if self.device is not None:
+            load_torch(self.device)  # or says at once what is missing
+            if self.basis != "x":
+                raise ValueError(
+                    f"expected basis='x' for device={self.device!r}, got {self.basis!r}"
+                )
         if self.basis == "xz" and self.degree > 2:
             raise ValueError(f"expected degree <= 2 for basis='xz', got {self.degree}")
         if self.basis == "xz" and self.delta > _MAX_DELTA:
@@ -102,6 +112,11 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
         rows and classes.
     n_jobs : int, default=None
         Number of kernels learned at a time, in threads; -1 for all processors.
+    device : str, default=None
+        Where to train, for ``basis="x"``: None for the processor, "cuda" for a GPU, by torch
+        (extra ``gpu``); "cpu" runs the same by torch on the processor. The GPU's memory counts
+        instead of `cache_size`, and steps are taken with kernel values in single precision; the
+        certificate remains in double precision.
     verbose : int, default=0
         1 reports every problem, 2 every step, through the logger ``kernelfit``.
 
@@ -205,6 +220,7 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
         cache_size=1000,
         warm_start=False,
         n_jobs=None,
+        device=None,
         verbose=0,
     ):
         self.C = C
@@ -222,6 +238,7 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
 
@@ -281,6 +298,11 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution, kernel included, where that has as many
         rows and classes.
+    device : str, default=None
+        Where to train, for ``basis="x"``: None for the processor, "cuda" for a GPU, by torch
+        (extra ``gpu``); "cpu" runs the same by torch on the processor. The GPU's memory counts
+        instead of `cache_size`, and steps are taken with kernel values in single precision; the
+        certificate remains in double precision.
     verbose : int, default=0
         1 reports every problem, 2 every step, through the logger ``kernelfit``.
 
@@ -375,6 +397,7 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
         max_iter=1000,
         cache_size=1000,
         warm_start=False,
+        device=None,
         verbose=0,
     ):
         self.C = C
@@ -390,4 +413,5 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.warm_start = warm_start
+        self.device = device
         self.verbose = verbose

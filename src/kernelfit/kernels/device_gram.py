@@ -1,8 +1,8 @@
 """The Gram matrix of a fit on a device: float32 to take steps with, float64 to certify.
 
-It is stored in float32 where that fits into the memory at hand, and computed when needed
-otherwise. Rows are in an order of the matrix's own (`DeviceGram.order`), in which neighbours are
-close to each other.
+It is stored where that fits into the memory at hand, and computed when needed otherwise. Where
+float32 is too rough for steps, they are taken in float64, too (`DeviceGram.widen`). Rows are in an
+order of the matrix's own (`DeviceGram.order`), in which neighbours are close to each other.
 """
 
 from typing import Any
@@ -28,7 +28,8 @@ class DeviceGram:
     Parameters
     ----------
     source : object
-        With the members n, device, order, diagonal, values(rows, columns, dtype), product(beta).
+        With the members n, device, order, diagonal, tiled, single (whether float32 will do),
+        values(rows, columns, dtype) and product(beta).
     budget : float
         Bytes that may be planned with.
 
@@ -39,7 +40,9 @@ class DeviceGram:
     order : ndarray of int of shape (n,)
         The rows of the data, in the order of the matrix.
     stored : tensor of shape (n, n) or None
-        The matrix in float32 where `prepare` put it into memory.
+        The matrix where `prepare` put it into memory.
+    single : bool
+        Whether blocks and products are in float32.
     """
 
     dtype = np.dtype(np.float32)  # of the values that steps are taken with
@@ -50,20 +53,40 @@ class DeviceGram:
         self.n: int = source.n
         self.order: NDArray[np.intp] = source.order
         self.stored: Tensor | None = None
+        self.single: bool = source.single
         self._tiles: GaussianTiles | None = None
 
     def prepare(self) -> None:
         """Store the matrix where it fits, for blocks and products; else make ready to compute."""
         if self.stored is not None or self._tiles is not None:
             return
-        if 4.0 * self.n**2 <= 0.5 * self.budget:
+        needed = self._itemsize * self.n**2
+        if needed <= 0.5 * self.budget:
             self.stored = self._store()
-            self.budget -= 4.0 * self.n**2
-        elif self.source.tiled:
+            self.budget -= needed
+        elif self.source.tiled and self.single:
             self._tiles = GaussianTiles(self.source.X32, self.source.gamma)
 
+    @property
+    def _dtype(self) -> Any:
+        return self.torch.float32 if self.single else self.torch.float64
+
+    @property
+    def _itemsize(self) -> float:
+        return 4.0 if self.single else 8.0
+
+    def widen(self) -> bool:
+        """Take float64 for blocks and products from now on; return whether that is a change."""
+        if not self.single:
+            return False
+        if self.stored is not None:
+            self.budget += self._itemsize * self.n**2
+        self.stored, self._tiles, self.single = None, None, False
+        self.prepare()
+        return True
+
     def _store(self) -> Tensor:
-        return self._matrix(self.torch.float32)
+        return self._matrix(self._dtype)
 
     def _matrix(self, dtype: Any) -> Tensor:
         K = self.torch.empty((self.n, self.n), dtype=dtype, device=self.device)
@@ -89,14 +112,14 @@ class DeviceGram:
         return self.torch.as_tensor(self.source.diagonal, device=self.device)
 
     def blocks(self, index: Tensor) -> Tensor:
-        """Return K on each block, of shape (m, b, b), in float32."""
+        """Return K on each block, of shape (m, b, b)."""
         if self.stored is not None:
             return self.stored[index[:, :, None], index[:, None, :]]
-        return self.source.values(index, index)
+        return self.source.values(index, index, self._dtype)
 
     def products(self, index: Tensor, coef: Tensor) -> Tensor:
-        """Return ``K[:, index[j]] @ coef[j]`` for every block j, of shape (m, n), in float32."""
-        coef = coef.to(self.torch.float32)
+        """Return ``K[:, index[j]] @ coef[j]`` for every block j, of shape (m, n)."""
+        coef = coef.to(self._dtype)
         if self._tiles is not None:
             return self._tiles.products(index, coef)
         out = self.torch.zeros((len(index), self.n), dtype=coef.dtype, device=self.device)
@@ -109,7 +132,7 @@ class DeviceGram:
             step = max(1, _MAX_ENTRIES // max(1, len(columns)))
             for start in range(0, self.n, step):
                 part = slice(start, start + step)
-                row[part] = self.source.values(part, columns) @ factor
+                row[part] = self.source.values(part, columns, self._dtype) @ factor
         return out
 
     def decision(self, beta: Tensor) -> Tensor:
@@ -119,13 +142,23 @@ class DeviceGram:
     def block(self, idx: NDArray[np.intp]) -> NDArray[Any]:
         """Return K on some rows, exact, as a float64 array."""
         index = self.torch.as_tensor(idx, device=self.device)
-        block: NDArray[Any] = self.source.values(index, index, self.torch.float64).cpu().numpy()
-        block[np.diag_indices_from(block)] = self.source.diagonal[idx]
+        block: NDArray[Any] = self.exact_block(index).cpu().numpy()
         return block
+
+    def exact_block(self, index: Tensor) -> Tensor:
+        """Return K on some rows in float64."""
+        K = self.source.values(index, index, self.torch.float64)
+        K.diagonal().copy_(self.diagonal()[index])
+        return K
+
+    def has_room(self, rows: int) -> bool:
+        """Return whether an exact block of so many rows fits, with some of its kind."""
+        return 5 * 8.0 * rows**2 <= self.budget
 
     def plan_blocks(self, size: int, most: int) -> int:
         """Return how many blocks of so many variables a round may have, or say what is missing."""
-        block = 12.0 * size**2 + 8.0 * self.n  # matrices with temporaries, and products
+        # Matrices with temporaries, and products.
+        block = self._itemsize * (3.0 * size**2 + 2.0 * self.n)
         count = int(min(most, -(-self.n // size), self.budget / (block + 8.0 * size * most)))
         if count < 1:
             raise MemoryError(
@@ -137,6 +170,8 @@ class DeviceGram:
 
 class _KernelSource:
     """Kernel values of the rows of X in locality order."""
+
+    single = True
 
     def __init__(self, kernel: Any, X: NDArray[Any], device: str) -> None:
         self.torch, self.device = load_torch(device)
@@ -154,8 +189,8 @@ class _KernelSource:
         self._local = isinstance(self.gamma, float)
         self.tiled = self._local and d <= MAX_FEATURES and self.device.type == "cuda"
 
-    def values(self, rows: Any, columns: Any, dtype: Any = None) -> Tensor:
-        X = self.X32 if dtype in (None, self.torch.float32) else self.X
+    def values(self, rows: Any, columns: Any, dtype: Any) -> Tensor:
+        X = self.X32 if dtype == self.torch.float32 else self.X
         return self._values(X[rows], X[columns])
 
     def product(self, beta: Tensor) -> Tensor:
@@ -184,7 +219,7 @@ class _KernelSource:
 class _MatrixSource:
     """A kernel matrix that was given."""
 
-    tiled = False
+    tiled, single = False, True
 
     def __init__(self, K: NDArray[Any], device: str) -> None:
         self.torch, self.device = load_torch(device)
@@ -193,8 +228,7 @@ class _MatrixSource:
         self.K = K
         self.diagonal = K.diagonal().astype(np.float64)
 
-    def values(self, rows: Any, columns: Any, dtype: Any = None) -> Tensor:
-        dtype = self.torch.float32 if dtype is None else dtype
+    def values(self, rows: Any, columns: Any, dtype: Any) -> Tensor:
         rows, columns = (
             part.cpu().numpy() if isinstance(part, self.torch.Tensor) else part
             for part in (rows, columns)

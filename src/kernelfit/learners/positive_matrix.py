@@ -108,6 +108,7 @@ def fit_family(
     *,
     normalize: bool,
     cache_bytes: float,
+    device: str | None = None,
 ) -> PositiveMatrixFamily:
     """Return the family on the training points, which it scales to the unit cube.
 
@@ -122,6 +123,8 @@ def fit_family(
         Whether the mean of k(x, x) at P = I is made one; otherwise k is measured in volumes.
     cache_bytes : float
         Memory for a Gram matrix.
+    device : str, default=None
+        Where Gram matrices are computed, for a tessellated basis without z; None for the processor.
 
     Returns
     -------
@@ -132,7 +135,7 @@ def fit_family(
     scaled = scaling(X)
     basis = make_basis(len(scaling.kept))
     scale = mean_one_scale(basis, scaled, weight) if normalize else basis.volume
-    return PositiveMatrixFamily(basis, scaled, scale, scaling, cache_bytes)
+    return PositiveMatrixFamily(basis, scaled, scale, scaling, cache_bytes, device)
 
 
 def merge_rows(X: Array, y: Array, weight: Array) -> tuple[IntArray, FloatArray]:

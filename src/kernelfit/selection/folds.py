@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelfit.kernels.device import decision_on_device
 from kernelfit.utils.threads import threads_for
 
 Array = NDArray[Any]
@@ -206,6 +207,14 @@ def _evaluate(
     n_epsilons, n_machines = len(paths) // n_groups, len(paths[0][1])
     out = np.empty((n_epsilons, n_machines, len(test), n_problems))
     initial: Any = getattr(machine, "_initial_kernel", None)
+    if machine.device is not None and initial is not None:
+        for number, (group, path) in enumerate(paths):
+            support = X[train[group[0].rows]]
+            values = decision_on_device(initial, X[test], support, _coef(path), machine.device)
+            values = (values + _intercept(path)).T.reshape(n_machines, -1, len(test))
+            problems = [problem.index for problem in group]
+            out[number // n_groups][:, :, problems] = values.swapaxes(1, 2)
+        return out
     step = max(1, _CHUNK_BYTES // (8 * len(train)))
     for first in range(0, len(test), step):
         chunk = test[first : first + step]
@@ -219,9 +228,7 @@ def _evaluate(
                 if K is None:
                     K = across.kernel_matrix(initial, part)
                     K = initial(X[chunk], X[train]) if K is None else K
-                coef = np.concatenate([result.scale * result.x for result in path])
-                intercept = np.concatenate([result.intercept for result in path])
-                values = (K[:, rows] @ coef.T + intercept).T
+                values = (K[:, rows] @ _coef(path).T + _intercept(path)).T
                 block[:, part, problems] = values.reshape(n_machines, -1, len(chunk)).swapaxes(1, 2)
                 continue
             for k, result in enumerate(path):
@@ -233,3 +240,12 @@ def _evaluate(
                 values = K @ result.x[:, used].T
                 block[k, part, problems] = (values + result.intercept).T
     return out
+
+
+def _coef(path: list[Any]) -> Array:
+    """Return the coefficients of the machines of a path that have one kernel."""
+    return np.concatenate([result.scale * result.x for result in path])
+
+
+def _intercept(path: list[Any]) -> Array:
+    return np.concatenate([result.intercept for result in path])

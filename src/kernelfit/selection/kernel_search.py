@@ -124,6 +124,8 @@ class StandardKernelSearch(KernelSearch):
 
     def _geometry(self, X, grid):
         """Return what the kernels share, where it fits beside a kernel matrix in every job."""
+        if self.device is not None and self.kernel != "precomputed":
+            return Geometry()
         if callable(self.kernel):
             matrix = c_ordered(CheckedKernel(self.kernel)(X, X))
             check_kernel_matrix(matrix, "the matrix returned by the kernel")

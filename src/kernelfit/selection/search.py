@@ -54,6 +54,7 @@ class KernelSearch(BaseEstimator):
         "verbose": ["verbose"],
     }
     _memory: float | None = None  # that cache_size="auto" of a machine takes a share of
+    device = None  # where the search has no such parameter
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -155,7 +156,9 @@ class KernelSearch(BaseEstimator):
             delayed(self._fold)(number + 1, len(splits), grid, data, geometry, exact, *split)
             for number, split in enumerate(splits)
         )
-        return Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+        # On a device they would compete for its memory.
+        n_jobs = self.n_jobs if self.device is None else 1
+        return Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
 
     def _fold(self, number, n_splits, grid, data, geometry, exact, train, test):
         make = functools.partial(self._fold_machine, grid, exact)

@@ -6,6 +6,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.regressor import RegressorMachine
+from kernelfit.estimators.standard import DEVICE
 from kernelfit.estimators.svm import MULTICLASS, KernelSVC, KernelSVR
 from kernelfit.selection.kernel_search import StandardKernelSearch
 
@@ -76,6 +77,8 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         computed on demand.
     n_jobs : int, default=None
         Number of folds worked on at a time; threads unless a joblib backend is configured.
+    device : str, default=None
+        See `KernelSVC`. On a device the folds take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -127,9 +130,10 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         "cache_size": KernelSVC._parameter_constraints["cache_size"],
         **ClassifierMachine._parameter_constraints,
         **MULTICLASS,
+        **DEVICE,
     }
     _machine_class = KernelSVC
-    _names = (*StandardKernelSearch._names, *MULTICLASS, "class_weight")
+    _names = (*StandardKernelSearch._names, *MULTICLASS, "class_weight", *DEVICE)
 
     def __init__(
         self,
@@ -153,6 +157,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         max_iter=1000,
         cache_size="auto",
         n_jobs=None,
+        device=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -174,6 +179,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
 
@@ -235,6 +241,8 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         computed on demand.
     n_jobs : int, default=None
         Number of folds worked on at a time; threads unless a joblib backend is configured.
+    device : str, default=None
+        See `KernelSVR`. On a device the folds take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -281,8 +289,10 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         "cache_size": KernelSVC._parameter_constraints["cache_size"],
         "epsilons": ["array-like", None],
         "loss": RegressorMachine._parameter_constraints["loss"],
+        **DEVICE,
     }
     _machine_class = KernelSVR
+    _names = (*StandardKernelSearch._names, *DEVICE)
 
     def __init__(
         self,
@@ -303,6 +313,7 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         max_iter=1000,
         cache_size="auto",
         n_jobs=None,
+        device=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -321,4 +332,5 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose

@@ -99,6 +99,30 @@ def test_many_blocks_at_a_time(name, gamma, stored, device, monkeypatch):
 
 
 @pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("name", ["hinge, large C", "hinge, no intercept", "tube", "squared tube"])
+def test_newton_steps_on_the_device(name, device, monkeypatch):
+    """From a shrunk solution, with nothing at its bounds, they go up and stay feasible."""
+    monkeypatch.setattr(engine, "_FEW_FREE", 0)
+    task, K = TASKS[name].centred()[0], RBF(0.4)(X)
+    gram = on_device(RBF(0.4), X, device, 1e8)
+    sorted_task = task.take(gram.order)
+    rough = 0.8 * solve_dual(K, task, tol=1e-3, assume_psd=True).x[gram.order]
+    state = engine._State(gram, sorted_task, rough)
+    objectives = [state.certificate().objective]
+    for _ in range(5):
+        state._newton()
+        objectives.append(state.certificate().objective)
+    assert np.all(np.diff(objectives) >= -1e-12 * abs(objectives[-1]))
+    assert objectives[1] > objectives[0]
+    beta = state.beta.cpu().numpy()
+    assert np.all((beta >= sorted_task.lower) & (beta <= sorted_task.upper))
+    if task.total is not None:
+        assert_allclose(beta.sum(), 0.0, atol=1e-9 * np.abs(beta).sum())
+    result = solve_on_device(gram, task, tol=1e-8, assume_psd=True)
+    confirm(result, K, task, 1e-8)
+
+
+@pytest.mark.parametrize("device", devices())
 def test_starts_from_a_solution(device):
     task, gram = TASKS["hinge"], on_device(RBF(0.4), X, device, 1e8)
     first = solve_on_device(gram, task, tol=1e-6, assume_psd=True)
@@ -107,6 +131,19 @@ def test_starts_from_a_solution(device):
     assert_allclose(again.x, first.x, atol=1e-12)
     off = solve_on_device(gram, task, tol=1e-6, assume_psd=True, start=3.0 * first.x + 1.0)
     confirm(off, RBF(0.4)(X), task, 1e-6)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_double_precision_where_single_gets_no_further(device, monkeypatch):
+    """A large constant in the kernel leaves float32 little of the differences that count."""
+    monkeypatch.setattr(engine, "_BLOCK", {"cpu": 64, "cuda": 64})
+    K, task = 1e5 + RBF(0.4)(X), TASKS["hinge"]
+    gram = matrix_on_device(K, device, 1e8)
+    result = solve_on_device(gram, task, tol=1e-5, assume_psd=True)
+    assert not gram.single
+    assert result.converged
+    centred = RBF(0.4)(X) @ result.x  # what the constant adds vanishes with the sum
+    assert task.certificate(result.x, centred).gap <= 2e-5 * result.objective
 
 
 @pytest.mark.parametrize("device", devices())

@@ -18,10 +18,11 @@ References
 import threading
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from kernelfit.families.psd.device import DeviceVolumes, box_gram
 from kernelfit.families.psd.features import FeatureBasis, FeatureResponse
 from kernelfit.families.psd.spectral import SpectralFamily
 from kernelfit.families.psd.tessellated import BoxResponse, TessellatedBasis
@@ -146,6 +147,9 @@ class PositiveMatrixFamily(SpectralFamily):
         Up to this size the Gram matrix is held in memory; otherwise rows are computed on demand.
         Volumes of the basis, and the matrix with which training begins, are held besides where they
         fit.
+    device : str, default=None
+        Where Gram matrices and responses of a tessellated basis without z are computed, by torch;
+        None for the processor.
     """
 
     def __init__(
@@ -155,7 +159,9 @@ class PositiveMatrixFamily(SpectralFamily):
         scale: float,
         scaling: UnitScaling | None = None,
         cache_bytes: float = np.inf,
+        device: str | None = None,
     ) -> None:
+        self._device = device
         self.basis, self.X, self.scale, self.scaling = basis, X, scale, scaling
         self._cache_bytes, self._local = cache_bytes, threading.local()
         matrices = cache_bytes / (8.0 * max(len(X), 1) ** 2)
@@ -167,6 +173,11 @@ class PositiveMatrixFamily(SpectralFamily):
     def _points(self) -> Any:
         """The points with what all factors and responses need of them."""
         return self.basis.points(self.X)
+
+    @cached_property
+    def _device_volumes(self) -> DeviceVolumes:
+        points: Any = self._points
+        return DeviceVolumes(points.tails, str(self._device), self._cache_bytes)
 
     @cached_property
     def volumes(self) -> Array | None:
@@ -202,6 +213,9 @@ class PositiveMatrixFamily(SpectralFamily):
 
         A matrix in memory is overwritten by the next one.
         """
+        if self._device is not None:
+            # Solvers know it by its class.
+            return cast(Gram, box_gram(self.functions(theta), self._device_volumes, update))
         if isinstance(theta, float) and self._keeps_identity and update is None and not few:
             return self._scaled_identity(theta)
         functions, m = self.functions(theta), len(self.X)
@@ -261,6 +275,10 @@ class PositiveMatrixFamily(SpectralFamily):
         points: Any = self._points
         support = np.flatnonzero(beta)
         scaled = self.scale * beta[support]
+        if self._device is not None:
+            basis: Any = self.basis
+            volumes = self._device_volumes[support]
+            return cast(BoxResponse, basis.response(points, points.take(support), scaled, volumes))
         if self.volumes is None or not isinstance(self.basis, TessellatedBasis):
             return self.basis.response(points, points.take(support), scaled)
         if 2 * len(support) > len(beta):  # zeros cost less than a copy of the others

@@ -1,8 +1,8 @@
 r"""The certified solver of the dual of one task on a device.
 
 The problem and its symbols are those of :mod:`kernelfit.solvers.dual.solve`. Kernel values are in
-float32 while steps are taken. The gradient is recomputed from float64 values now and then and
-before the end, which no other gradient decides.
+float32 while steps are taken, and in float64 where that gets no further. The gradient is recomputed
+from float64 values now and then and before the end, which no other gradient decides.
 
 A round solves many blocks of variables at the same time, each as if the others stood still. A block
 holds neighbouring rows, since a local kernel couples hardly anything else. With the displacements
@@ -22,6 +22,7 @@ import numpy as np
 
 from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.solvers.dual.device_blocks import solve_blocks
+from kernelfit.solvers.dual.device_newton import newton_move
 from kernelfit.solvers.dual.newton_steps import BLOCKED, newton_step
 from kernelfit.solvers.dual.pair_steps import single_steps
 from kernelfit.solvers.dual.rounds import (
@@ -43,10 +44,14 @@ _STEPS = 4  # largest number of steps of a block, in multiples of its variables
 _WORST_BLOCKS = 2  # of a round
 # Part of the expected decrease below which fewer blocks are solved at a time, and above which more.
 _FEWER, _MORE = 0.3, 0.7
-_MAX_NEWTON_VARIABLES = 2048
+# Up to this many free variables Newton steps are those of the CPU; up to the second number, those
+# of the device.
+_FEW_FREE = 512
+_MANY_FREE = {"cuda": 24576, "cpu": 2048}
 _NEWTON_RIDGES = ((1e-13, False), (1e-6, True))  # as in the rounds on the CPU, for float32
 _SLOW = 0.5  # a gap that shrinks by less asks for Newton steps
 _REFRESH = 32  # rounds after which rounding errors are taken out in any case
+_MAX_DOUBTS = 3  # after which float64 takes over
 _PATIENCE = 30  # rounds without progress after which rounding is taken to prevent it
 
 
@@ -123,17 +128,24 @@ def _run(
     """Improve a point round by round; return whether and why it ended, and its history."""
     history: list[tuple[float, float]] = []
     rounds, stuck, slow, was_met = 0, False, False, False
+    doubts, estimate = 0, np.inf  # how often rounding hid most of a gap; the gap before a refresh
     polishing = POLISH_ROUNDS if polish and state.alone else 0
     while True:
         if rounds and (state.alone or rounds % _REFRESH == 0):
             state.refresh()
         found = state.certificate()
+        if state.exact:
+            doubts += found.gap > 2.0 * estimate
+            estimate = np.inf
+        if (stuck or doubts > _MAX_DOUBTS) and state.widen():
+            doubts, stuck = 0, False
         resolved = not found.gap > found.resolution
         met = found.gap <= tol * abs(found.objective) or resolved
         enough = met and (polishing == 0 or state.count_free() > MAX_POLISH_VARIABLES)
         hopeless = stuck or np.isnan(found.gap)
         ends = enough or resolved or hopeless or rounds == max_iter
         if not state.exact and (ends or (met and not was_met)):
+            estimate = found.gap
             state.refresh()
             continue  # and judge again
         was_met = met
@@ -200,6 +212,14 @@ class _State:
         self.f = self.gram.decision(self.beta)
         self.exact = True
 
+    def widen(self) -> bool:
+        """Take steps in float64 from now on; return whether that is a change."""
+        if not self.gram.widen():
+            return False
+        self.max_blocks = self.gram.plan_blocks(self.block, _MAX_BLOCKS)
+        self.n_blocks = min(self.n_blocks, self.max_blocks)
+        return True
+
     def certificate(self) -> Certificate:
         """Return the certificate of beta; see :mod:`kernelfit.tasks.certificate`."""
         torch, x, epsilon = self.torch, self.beta, self.task.epsilon
@@ -236,7 +256,8 @@ class _State:
 
     def _rates(self, g: Tensor) -> tuple[Tensor, Tensor]:
         """Return ``up`` and ``down`` of :mod:`kernelfit.solvers.dual.pair_steps`."""
-        torch, x, epsilon = self.torch, self.beta, self.task.epsilon
+        torch, x = self.torch, self.beta
+        epsilon = torch.full_like(x, self.task.epsilon)  # a number would be rounded to float32
         rise = torch.where(x >= 0.0, epsilon, -epsilon)
         fall = torch.where(x > 0.0, epsilon, -epsilon)
         up = torch.where(x < self.upper, -g - rise, -_NEVER)
@@ -358,7 +379,12 @@ class _State:
         d = new - old
         V = self.gram.products(index, d)
         # Along a step |beta| is at most its linear interpolation.
-        c = (slope * d).sum(dim=1) + task.epsilon * (new.abs() - old.abs()).sum(dim=1)
+        rate = slope * d + task.epsilon * (new.abs() - old.abs())
+        if task.has_intercept:
+            # Steps sum to zero, so a constant in the slope has no effect but rounding.
+            level = (rate * d.sign()).sum(dim=1) / d.abs().sum(dim=1).clamp_min(1e-300)
+            rate -= level[:, None] * d
+        c = rate.sum(dim=1)
         G = torch.einsum("kjb,jb->kj", V[:, index], d.to(V.dtype)).to(d.dtype)
         G = 0.5 * (G + G.T) + (self.ridge[index] * d * d).sum(dim=1).diag()
         rates, matrix = c.cpu().numpy(), G.cpu().numpy()
@@ -375,15 +401,26 @@ class _State:
     def _newton(self) -> None:
         """Take Newton steps on the free variables, where these are few enough."""
         free = self._free().nonzero()[:, 0]
-        if not 0 < len(free) <= _MAX_NEWTON_VARIABLES:
+        if 0 < len(free) <= _FEW_FREE:
+            moved = self._few_newton(free)
+        elif len(free) <= _MANY_FREE[self.gram.device.type] and self.gram.has_room(len(free)):
+            moved = self._many_newton(free)
+        else:
             return
+        change = self.torch.zeros_like(self.beta)
+        change[free] = moved - self.beta[free]
+        self.beta[free] = moved
+        self.f += self.gram.decision(change)
+        self.exact = False
+
+    def _few_newton(self, free: Tensor) -> Tensor:
+        """Return the free variables after a step on the processor."""
         K = self.gram.block(free.cpu().numpy())
         K[np.diag_indices_from(K)] += self.ridge[free].cpu().numpy()
         g, beta, lower, upper = (
             array[free].cpu().numpy()
             for array in (self.gradient(), self.beta, self.lower, self.upper)
         )
-        start = beta.copy()
         problem = (K, g, beta, lower, upper, self.task.epsilon, self.task.has_intercept)
         for ridge, by_trace in _NEWTON_RIDGES:
             try:
@@ -392,11 +429,20 @@ class _State:
                 break
             except np.linalg.LinAlgError:
                 continue
-        change = self.torch.zeros_like(self.beta)
-        change[free] = self.torch.as_tensor(beta - start, device=self.gram.device)
-        self.beta[free] = self.torch.as_tensor(beta, device=self.gram.device)
-        self.f += self.gram.decision(change)
-        self.exact = False
+        return self.torch.as_tensor(beta, device=self.gram.device)
+
+    def _many_newton(self, free: Tensor) -> Tensor:
+        """Return the free variables after a step on the device."""
+        torch, epsilon = self.torch, self.task.epsilon
+        x, low, high = self.beta[free], self.lower[free], self.upper[free]
+        if epsilon > 0.0:
+            low = torch.where(x > 0.0, 0.0, low)
+            high = torch.where(x < 0.0, 0.0, high)
+        slope = self.gradient()[free] + epsilon * x.sign()
+        K = self.gram.exact_block(free)
+        K.diagonal().add_(self.ridge[free])
+        move = newton_move(torch, K, slope, low - x, high - x, self.task.has_intercept)
+        return x if move is None else torch.minimum(torch.maximum(x + move, low), high)
 
 
 def _combine(G: FloatArray, c: FloatArray) -> FloatArray:

@@ -28,7 +28,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.kernels.gram import Gram
+from kernelfit.solvers.dual.device import solve_on_device
 from kernelfit.solvers.dual.rounds import MAX_POLISH_VARIABLES
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import Callback, CertifiedResult, Ending, FloatArray, Status
@@ -128,8 +130,10 @@ class SaddleProblem:
                     moved -= L.T @ (beta[t] - centre[t])
                     p = p + L @ (L.T @ centre[t] - moved)
                 few = start is not None and bool(_FEW * np.count_nonzero(beta[t]) < m)
-                beta[t] = solve_dual(
-                    self.family.gram(theta, L, few),
+                gram = self.family.gram(theta, L, few)
+                solve: Any = solve_on_device if isinstance(gram, DeviceGram) else solve_dual
+                beta[t] = solve(
+                    gram,
                     task.with_linear(p),
                     tol=tol,
                     max_iter=_MACHINE_ROUNDS,

@@ -59,7 +59,7 @@ def write_report(
     Notes
     -----
     Needs jinja2 and matplotlib: ``pip install "kernelfit[report]"``. It takes seconds, for
-    AutoKernel about three times as long as the fit: it is repeated without each fold for an honest
+    AutoKernel several times as long as the fit: it is repeated without each fold for an honest
     score, and the machines of the folds are trained to shuffle columns.
 
     Examples

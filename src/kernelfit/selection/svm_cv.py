@@ -75,9 +75,13 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
         rows of kernel matrices are computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     device : str, default=None
-        See `KernelSVC`. On a device the folds take turns, whatever `n_jobs`.
+        See `KernelSVC`. On a device the cells take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -155,6 +159,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         device=None,
         verbose=0,
     ):
@@ -177,6 +182,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.device = device
         self.verbose = verbose
 
@@ -237,9 +243,13 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
         rows of kernel matrices are computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     device : str, default=None
-        See `KernelSVR`. On a device the folds take turns, whatever `n_jobs`.
+        See `KernelSVR`. On a device the cells take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -309,6 +319,7 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         device=None,
         verbose=0,
     ):
@@ -328,5 +339,6 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.device = device
         self.verbose = verbose

@@ -16,7 +16,8 @@ from tests import matrix
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-THROUGH_OTHERS = {"pyarrow"}  # pandas reads Parquet files with it
+# pandas reads Parquet files with the one; dask.distributed is the other.
+THROUGH_OTHERS = {"pyarrow", "distributed"}
 
 
 def imported():
@@ -31,7 +32,7 @@ def imported():
     return found
 
 
-@pytest.mark.parametrize("extra", ["plot", "report", "cli", "gpu"])
+@pytest.mark.parametrize("extra", ["plot", "report", "cli", "gpu", "distributed"])
 def test_extras_install_what_the_source_uses(extra):
     wanted = {Requirement(line).name for line in PROJECT["optional-dependencies"][extra]}
     assert wanted <= imported() | THROUGH_OTHERS

@@ -272,6 +272,10 @@ def _overall(means, score):
 
 def page():
     tables = records.load_table("auto_tables", SETS)
+    rows = [row for table in tables.values() for row in table.rows]
+    taken = {
+        one: [row[one]["cpu"] for row in rows if "cpu" in row.get(one, {})] for one in CONTENDERS
+    }
     for table in tables.values():  # splits that are not complete do not count
         table.rows = [row for row in table.rows if OURS in row]
     present = [
@@ -301,11 +305,7 @@ def page():
         shares = [[row[f"coverage {level}"] for level in LEVELS] for row in rows if SHARE in row]
         if shares:
             covered.append([name, *map(float, np.mean(shares, axis=0))])
-    cells = {one: [row[one] for t in tables.values() for row in t.rows] for one in present}
-    seconds = [
-        float(np.mean([cell["cpu"] for cell in cells[one] if "cpu" in cell] or np.nan))
-        for one in present
-    ]
+    seconds = [float(np.mean(taken[one])) if taken[one] else "-" for one in present]
     counts = sorted({len(table.rows) for table in tables.values()})
     write(
         "auto_tables",

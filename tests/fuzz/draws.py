@@ -22,8 +22,9 @@ ESTIMATORS = [
     if hasattr(getattr(kernelfit, name), "predict")
     and not name.startswith(("AutoKernel", "NadarayaWatson"))
 ]
-# Parameters that do not change what is fitted, or are drawn elsewhere: n_jobs by a check.
-LEFT_ALONE = {"verbose", "n_jobs", "feature_map"}
+# Parameters that do not change what is fitted, or are drawn elsewhere: n_jobs by a check. Devices
+# have tests of their own.
+LEFT_ALONE = {"verbose", "n_jobs", "feature_map", "device"}
 
 
 def generator(seed: int, part: str) -> np.random.Generator:

@@ -9,6 +9,7 @@ from importlib import import_module
 BENCHMARKS = {
     "imports": ("time of importing, beside sklearn.svm", "20 s"),
     "svm_grid": ("KernelSVCCV beside GridSearchCV(SVC())", "1 min"),
+    "jobs": ("searches on one core and on two", "2 min"),
     "metric": (
         "one fit of each metric: its time, and the error of ridge regression after it",
         "3 min",
@@ -16,6 +17,7 @@ BENCHMARKS = {
     "mkl": ("one fit over 20 Gaussians, and over the bank of the TKL paper", "1 min"),
     "svm_core": ("the SVM dual, cold and warm, beside SVC and SVR at the same gap", "10 min"),
     "gpu": ("KernelSVC, KernelSVR and ridge on a GPU, which it needs", "3 min"),
+    "svm_rivals": ("KernelSVC beside scikit-learn-intelex and SVC, two and many classes", "15 min"),
     "svm_large": ("KernelSVC and SVC on 49,990 rows, time and memory", "1 min"),
     "dank": ("DANK's solvers beside the paper's algorithm, and 49,990 rows", "2 min"),
     "tkl": ("one fit of TKL beside one of SVC or SVR, growth with the rows", "2 min"),

@@ -5,7 +5,7 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelfit import DANKClassifier, DANKRegressor, KernelSVC, KNPLClassifier
+from kernelfit import DANKClassifier, DANKRegressor, KernelRidgeClassifier, KNPLClassifier
 from kernelfit.inspection import diagnose_factor, diagnose_partition
 
 X, y = make_moons(60, noise=0.3, random_state=0)
@@ -79,8 +79,9 @@ def test_bad_input(diagnose):
     model = DANKClassifier(**options).fit(X, y)
     with pytest.raises(NotFittedError):
         diagnose(DANKRegressor(), X)
-    for other, got in ((KernelSVC().fit(X, y), "KernelSVC"), ("model", "'model'")):
-        with pytest.raises(ValueError, match=f"expected a DANK or KNPL estimator, got {got}"):
+    ridge = KernelRidgeClassifier().fit(X, y)
+    for other, got in ((ridge, "KernelRidgeClassifier"), ("model", "'model'")):
+        with pytest.raises(ValueError, match=f"expected a DANK or KNPL estimator.*, got {got}"):
             diagnose(other, X)
     for data, message in (
         (X[:-1], "expected the training data, 60 rows, got 59"),

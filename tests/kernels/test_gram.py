@@ -217,6 +217,7 @@ def test_rows_in_use_are_not_evicted(K):
 
 def test_many_rows_are_computed_in_chunks(K, monkeypatch):
     monkeypatch.setattr("kernelfit.kernels.gram._MAX_TEMPORARY", 8 * N * 7)
+    monkeypatch.setattr("kernelfit.kernels.gram._MIN_STEP", 1)
     gram, source = row_gram(K, 12)
     idx = np.arange(20)
     np.testing.assert_array_equal(gram.rows(idx), K[idx])
@@ -292,3 +293,14 @@ def test_rows_of_a_kernel_in_float64_are_computed_once():
     evaluated.clear()
     np.testing.assert_allclose(exact_decision(gram, np.ones(N)), (X @ X.T).sum(axis=0), rtol=1e-12)
     assert evaluated == []
+
+
+@pytest.mark.parametrize(
+    "idx",
+    [[], [3], [0, 1, 2], [2, 3, 7, 8, 9], [9, 8, 7], [5, 0, 1], [0, 2, 4, 6, 8, 10, 11]],
+)
+def test_blocks_of_runs_and_of_single_rows(K, idx):
+    idx = np.array(idx, dtype=np.intp)
+    block = DenseGram(K).block(idx)
+    np.testing.assert_array_equal(block, K[np.ix_(idx, idx)])
+    assert block.flags.c_contiguous and not np.shares_memory(block, K)

@@ -74,11 +74,19 @@ def test_sparse_equals_dense(kernel, dtype, to, rng):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_chunks_are_joined(dtype, rng, monkeypatch):
-    monkeypatch.setattr("kernelfit.kernels.rows._MAX_TEMPORARY", 1000)
-    X = data(rng, 5)
-    for kernel in KERNELS:
-        rows = KernelRows(kernel, X, dtype).rows(np.arange(30))
-        assert_close(rows, kernel(X, X), dtype)
+    monkeypatch.setattr("kernelfit.kernels.rows._TILE_ROWS", 4)
+    monkeypatch.setattr("kernelfit.kernels.rows._TILE_COLUMNS", 7)
+    coef = rng.normal(size=20)
+    for d, size in ((5, 2**20), (5, 0), (40, 2**20), (40, 0)):  # by differences and products
+        monkeypatch.setattr("kernelfit.kernels.rows._MAX_COPY", size)
+        X = data(rng, d)
+        for kernel in KERNELS:
+            source = KernelRows(kernel, X, dtype)
+            assert_close(source.rows(np.arange(30)), kernel(X, X), dtype)
+            expected = kernel(X, X[5:25]) @ coef
+            error = 30 * np.finfo(dtype).eps * np.abs(kernel(X, X[5:25])).max()
+            product = source.product(np.arange(5, 25), coef)
+            np.testing.assert_allclose(product, expected, atol=20 * error, rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -9,6 +9,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
 from kernelfit.kernels.standard import (
+    KERNEL_NAMES,
     RBF,
     Laplacian,
     Linear,
@@ -190,3 +191,16 @@ def test_huge_numbers_give_limits_without_warning():
     np.testing.assert_array_equal(RBF(gamma=1e-200)(X), [[1, 0, 1], [0, 1, 0], [1, 0, 1]])
     np.testing.assert_array_equal(Linear()(X)[0], [np.inf, -np.inf, np.inf])
     np.testing.assert_array_equal(Polynomial(2, 1e-100, 0.0)(X / 1e10)[0], [np.inf] * 3)
+
+
+@pytest.mark.parametrize("d", [3, 40])
+@pytest.mark.parametrize("name", sorted(set(KERNEL_NAMES) - {"additive"}))
+@pytest.mark.parametrize("widths", [False, True])
+def test_prepared_points_give_the_same_values(name, d, widths):
+    if widths and name == "linear":
+        pytest.skip("has no gamma")
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(5, d)), rng.normal(size=(7, d))
+    gamma = rng.uniform(0.01, 0.1, d) if widths else 0.05
+    kernel = kernel_from_name(name, gamma=None if name == "linear" else gamma)
+    np.testing.assert_allclose(kernel.against(Y)(X), kernel(X, Y), rtol=1e-13)

@@ -45,7 +45,11 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     categorical_features : list of str or int, or mask, default=None
         Columns to read as categories, beside those whose type says so.
     n_jobs : int, default=None
-        Threads. The result does not depend on it.
+        Folds, and members at the end, worked on at a time: in threads, unless a backend of joblib
+        is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which the scores of a recipe on a fold are kept, so that a search that was
+        interrupted goes on from there: with the same result, unless a `time_limit` decides.
     random_state : int, RandomState instance or None, default=None
         Draws the folds, the forests and the rows of the race.
     device : {"cpu"}, default="cpu"
@@ -217,7 +221,11 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     categorical_features : list of str or int, or mask, default=None
         Columns to read as categories, beside those whose type says so.
     n_jobs : int, default=None
-        Threads. The result does not depend on it.
+        Folds, and members at the end, worked on at a time: in threads, unless a backend of joblib
+        is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which the scores of a recipe on a fold are kept, so that a search that was
+        interrupted goes on from there: with the same result, unless a `time_limit` decides.
     random_state : int, RandomState instance or None, default=None
         Draws the folds, the forests and the rows of the race.
     device : {"cpu"}, default="cpu"

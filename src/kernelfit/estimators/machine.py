@@ -1,6 +1,10 @@
 """What all kernel machines share: atomic fit, training, prediction, warnings and warm start."""
 
+import contextlib
+import copy
+import functools
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -11,12 +15,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.tasks.multiclass import decision_values, problem_coef
 from kernelfit.utils.atomic import blank_copy
-from kernelfit.utils.progress import show_progress
+from kernelfit.utils.progress import GapForecast, show_progress
 from kernelfit.utils.sklearn_private import Interval
-from kernelfit.utils.threads import threads_for
+from kernelfit.utils.threads import one_blas_thread, threads_for
 from kernelfit.utils.validation import check_weights
 
 _CHUNK_BYTES = 2**26  # of kernel values computed at a time in prediction
+# The same for a kernel that has prepared the support vectors: they stay near the processor; but no
+# fewer points than make matrix products worth while.
+_NEAR_BYTES, _NEAR_ROWS = 2**20, 64
 _MAX_NUMBER = 1e150  # of targets and costs: products of two are finite
 
 
@@ -41,6 +48,7 @@ class KernelMachine(BaseEstimator):
     n_jobs = None  # where the machine has no such parameter
     device: Any = None  # likewise
     _polish = True  # whether to go on towards the exact solution once the tolerance is met
+    _memory: float | None = None  # that cache_size="auto" takes a share of; None to look for it
     _shares_cache = False  # whether problems on all rows read one cache of kernel rows
     _root: Any = None  # the initial kernel, where the learned ones multiply it
 
@@ -83,6 +91,10 @@ class KernelMachine(BaseEstimator):
         owner = self if owner is None else owner
         return validate_data(owner, X, reset=False, dtype=np.float64)
 
+    def _row_order(self, y):
+        """Return the order of the rows in which problems are solved; None for the given one."""
+        return None
+
     def _training_rows(self, X, targets, weight):
         """Return the rows to train on, and their weights: all of positive weight."""
         rows = np.flatnonzero(weight)
@@ -113,11 +125,18 @@ class KernelMachine(BaseEstimator):
         plan : Plan
         rows : ndarray of int
         """
+        again = functools.partial(_plan_again, copy.copy(self), X, y, weight, matrix, Cs)
         whole = X
         X, targets, weight, unit_cost, rows = self._prepare(X, y, weight, Cs)
         self._check_matrix(whole)  # after the complaints of targets and weights
-        learner = self._learner(X, targets, weight, unit_cost, matrix)
-        return self._make_plan(learner, targets, unit_cost), rows
+        # Several groups may run in other processes, which must find the same bits.
+        with one_blas_thread() if self._has_several_groups() else contextlib.nullcontext():
+            learner = self._learner(X, targets, weight, unit_cost, matrix)
+        return replace(self._make_plan(learner, targets, unit_cost), remake=again), rows
+
+    def _has_several_groups(self):
+        """Return whether there is more than one kernel to learn, or there are several problems."""
+        return False
 
     def _prepare(self, X, y, weight, Cs=None):
         """Return the data to train on: X, targets, weights, costs for C = 1, and the rows.
@@ -147,7 +166,12 @@ class KernelMachine(BaseEstimator):
 
     def _fit(self, X, y, weight, previous, matrix=None):
         """Learn and set the fitted attributes."""
-        plan, rows = self._plan(X, y, weight, matrix)
+        order = self._row_order(y) if matrix is None else None
+        if order is None:
+            plan, rows = self._plan(X, y, weight, matrix)
+        else:
+            plan, rows = self._plan(X[order], y[order], weight[order])
+            rows = order[rows]
         n_groups = len(plan.groups)
         start = previous._start(X.shape[0], plan, rows)
         learned = plan.learn(
@@ -222,14 +246,17 @@ class KernelMachine(BaseEstimator):
 
     def _round_logger(self, n_groups):
         """Return the callback that reports a round, or None."""
-        if self.verbose < 2:
+        if not self.verbose:
             return None
+        forecasts = [GapForecast(self.tol) for _ in range(n_groups)]
 
         def log_round(number, n_iter, objective, gap):
-            show_progress().info(
-                "problem %d/%d, round %d: objective %.6g, gap %.2g",
-                number + 1, n_groups, n_iter, objective, gap,
-            )  # fmt: skip
+            times = forecasts[number].add(objective, gap)
+            if self.verbose > 1 or forecasts[number].is_due():
+                show_progress().info(
+                    "problem %d/%d, round %d: objective %.6g, gap %.2g, %s",
+                    number + 1, n_groups, n_iter, objective, gap, times,
+                )  # fmt: skip
 
         return log_round
 
@@ -278,17 +305,36 @@ class KernelMachine(BaseEstimator):
     def _evaluate(self, X):
         """Return the decision values at checked points."""
         values = np.empty((X.shape[0], len(self.intercept_)))
+        prepared = self._prepared_kernel()
         step = self._chunk_rows(X)
+        if prepared is not None:
+            step = min(step, max(_NEAR_ROWS, _NEAR_BYTES // (8 * len(self.support_))))
         with np.errstate(over="ignore", invalid="ignore"):
             for first in range(0, X.shape[0], step):
                 part = X[first : first + step]
-                values[first : first + step] = self._chunk_values(part)
+                if prepared is None:
+                    values[first : first + step] = self._chunk_values(part)
+                else:
+                    values[first : first + step] = self._combined(prepared(part))
         if not np.isfinite(values).all():
             row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
             raise ValueError(
                 f"expected points of moderate size, got overflow in the kernel at row {row}"
             )
         return values
+
+    def _prepared_kernel(self):
+        """Return the function from points to their kernel with the support vectors, or None.
+
+        There is one where all problems share a kernel that gains from their preparation.
+        """
+        shared = len(self._kernels) == 1 and self._root is None and len(self.support_)
+        against = getattr(self._kernels[0], "against", None) if shared else None
+        return None if against is None else against(self.support_vectors_)
+
+    def _combined(self, K):
+        """Return the decision values from the kernel of points with the support vectors."""
+        return decision_values(K, self.dual_coef_, self.intercept_, self.n_support_)
 
     def _own_rows(self, number, used):
         """Return which of a kernel's own points some support vectors are."""
@@ -308,7 +354,7 @@ class KernelMachine(BaseEstimator):
                 K = X[:, self.support_] * np.float64(self._scales[0])
             else:
                 K = kernel(X, self.support_vectors_)
-            return decision_values(K, self.dual_coef_, self.intercept_, self.n_support_)
+            return self._combined(K)
         # Kernels that multiply one initial kernel share its values.
         K_root = None if root is None else root(X, self.support_vectors_)
         values = np.tile(self.intercept_, (X.shape[0], 1))
@@ -326,3 +372,8 @@ class KernelMachine(BaseEstimator):
                 K = kernel.multiply(K_root[:, used], X, self._own_rows(number, used))
             values[:, group] += K @ coef[:, used].T
         return values
+
+
+def _plan_again(machine, *data):
+    """Return the plan of a machine, made where its data was sent."""
+    return copy.copy(machine)._plan(*data)[0]

@@ -22,10 +22,12 @@ from kernelfit.kernels.standard import (
 )
 from kernelfit.learners.training import DeviceTraining, TrainingGram, fits
 from kernelfit.tasks.multiclass import problem_coef
+from kernelfit.utils.memory import available_memory, cache_bytes
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.torch_device import load_torch
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix, check_widths
 
+_CERTAIN = 2**28  # bytes that are taken to be there, without a look
 # Of the machines that also run on a device.
 DEVICE = {"device": [str, None]}
 
@@ -152,21 +154,28 @@ class StandardKernelMachine(KernelMachine):
     def _make_gram(self, X, weight, matrix):
         """Return the kernel, its matrix and whether it is known to be positive semidefinite."""
         kernel = self._initial_kernel = self._make_kernel(X, weight)
-        cache_bytes = self.cache_size * 2**20
+        memory = cache_bytes(self.cache_size, self._memory)
+        dense_bytes = self._dense_bytes(memory)
         psd = is_psd(kernel)
         if self.device is not None:
             self._shares_cache = True
-            return kernel, self._device_gram(kernel, X, cache_bytes), psd
+            return kernel, self._device_gram(kernel, X, memory), psd
         matrix = X if kernel is None else None if matrix is None else matrix(kernel)
+        if matrix is None:
+            _check_memory(X.shape[0], memory, dense_bytes)
         checked = kernel
         if callable(self.kernel):
             checked = CheckedKernel(self.kernel)
-            if matrix is None and fits(X.shape[0], cache_bytes):
+            if matrix is None and fits(X.shape[0], dense_bytes):
                 matrix = c_ordered(checked(X, X))
                 check_kernel_matrix(matrix, "the matrix returned by the kernel")
-        gram = TrainingGram(checked, X, cache_bytes, matrix=matrix)
+        gram = TrainingGram(checked, X, memory, dense_bytes=dense_bytes, matrix=matrix)
         self._shares_cache = not gram.dense
         return kernel, gram, psd
+
+    def _dense_bytes(self, memory):
+        """Return up to what size the whole matrix is computed at once, rather than rows of it."""
+        return memory
 
     def _device_gram(self, kernel, X, cache_bytes):
         load_torch(self.device)  # or says at once what is missing
@@ -183,6 +192,9 @@ class StandardKernelMachine(KernelMachine):
         values = decision_on_device(self.kernel_, X, self.support_vectors_, coef, self.device)
         return values + self.intercept_
 
+    def _prepared_kernel(self):
+        return super()._prepared_kernel() if self._kernel_on_host else None
+
     @property
     def _kernel_on_host(self):
         fixed = isinstance(getattr(self, "kernel_", None), KernelFunction) and self._root is None
@@ -197,6 +209,20 @@ class StandardKernelMachine(KernelMachine):
         n = len(self.intercept_)
         rows = [problem_coef(self.dual_coef_, self.n_support_, k, n) for k in range(n)]
         return np.asarray(np.array(rows) @ self.support_vectors_)
+
+
+def _check_memory(n, memory, dense_bytes):
+    """Complain before the fit of a kernel matrix that memory has no room for."""
+    planned = 8.0 * n * n if fits(n, dense_bytes) else min(memory, 4.0 * n * n)
+    if planned <= _CERTAIN:
+        return
+    room = available_memory()
+    if planned > room:
+        raise MemoryError(
+            f"expected a cache_size that fits into the {room / 2**20:.0f} MB of memory available, "
+            f"got one by which the kernel matrix of {n} rows takes {planned / 2**20:.0f} MB: set "
+            f"cache_size={room / 2**21:.0f}, and rows are computed when needed"
+        )
 
 
 def _check_density(X, takes_sparse, kernel, device):

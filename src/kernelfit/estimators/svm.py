@@ -1,12 +1,16 @@
 """Support vector machines with a given kernel."""
 
-from typing import ClassVar
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.cluster import KMeans
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.estimators.standard import DEVICE, StandardKernelMachine
 from kernelfit.learners.fixed import FixedLearner
-from kernelfit.utils.sklearn_private import StrOptions
+from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 # Of the classifiers that divide more than two classes into problems.
 MULTICLASS = {
@@ -16,12 +20,75 @@ MULTICLASS = {
 }
 
 
+# Of a kernel matrix that is computed as a whole by default. Beyond, more rows than are needed are
+# dearer than single steps on a matrix in memory are cheap.
+_WHOLE_BYTES = 2**29
+# Rows up to which the problems of many classes are solved beyond the tolerance.
+_POLISHED_ROWS = 1000
+# Rows of k-means, and of the largest block: its matrix is in memory as a whole.
+_CLUSTERED_ROWS, _MOST_IN_BLOCK = 30000, 6000
+PARTITION = {
+    "partition": [Interval(Integral, 1, None, closed="left"), None],
+    "random_state": ["random_state"],
+}
+
+
 class FixedKernelMachine(StandardKernelMachine):
     """The learner of both machines."""
 
+    partition: Any = None  # where the machine has no such parameter
+    random_state = None
+
+    _parameter_constraints: ClassVar[dict] = {
+        **StandardKernelMachine._parameter_constraints,
+        "cache_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+    }
+
+    def _dense_bytes(self, memory):
+        # Every pair of many classes reads a part of the matrix.
+        pairs = getattr(self, "multi_class", None) == "ovo" and self._has_many_classes
+        return memory if pairs or self.cache_size != "auto" else min(memory, _WHOLE_BYTES)
+
+    @property
+    def _has_many_classes(self):
+        return len(getattr(self, "classes_", ())) > 2
+
     def _learner(self, X, targets, weight, unit_cost, matrix):
         kernel, gram, psd = self._make_gram(X, weight, matrix)
-        return FixedLearner(gram, kernel, psd, self.tol, self.max_iter, self._polish)
+        polish = self._polish and not (self._has_many_classes and X.shape[0] > _POLISHED_ROWS)
+        blocks = None if self.partition is None else self._divide(X, weight)
+        options = self.tol, self.max_iter, polish, blocks, self.n_jobs
+        return FixedLearner(gram, kernel, psd, *options)
+
+    def _divide(self, X, weight):
+        """Return the blocks of the rows, by k-means on some of them; large ones are divided."""
+        if self._precomputed or self.device is not None:
+            kind = "a precomputed kernel matrix" if self._precomputed else f"device={self.device!r}"
+            raise ValueError(f"expected data on the CPU to partition, got {kind}")
+        n = X.shape[0]
+        if self.partition > n:
+            raise ValueError(
+                f"expected a partition into at most {n} blocks, the number of rows of positive "
+                f"weight, got {self.partition}"
+            )
+        some = np.linspace(0, n - 1, min(n, max(_CLUSTERED_ROWS, self.partition))).astype(np.intp)
+        means = KMeans(self.partition, n_init=1, random_state=self.random_state)
+        means.fit(X[some], sample_weight=weight[some])
+        chunks = (X[first : first + _CLUSTERED_ROWS] for first in range(0, n, _CLUSTERED_ROWS))
+        blocks = np.concatenate([means.predict(chunk) for chunk in chunks]).astype(np.intp)
+        rank = np.empty(n, dtype=np.intp)  # among the rows of its block
+        order = np.argsort(blocks, kind="stable")
+        sizes = np.bincount(blocks, minlength=self.partition)
+        rank[order] = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        pieces = -(-sizes // _MOST_IN_BLOCK)
+        return blocks + self.partition * (rank % pieces[blocks])
+
+    def _note_plan(self, plan, rows):
+        if plan.learner.blocks is not None:  # costs and blocks of all rows, for diagnostics
+            table = np.zeros((3, self.shape_fit_[0]))
+            table[:, rows] = self.C * plan.unit_cost, plan.unit_cost, plan.learner.blocks
+            self._row_blocks = table[0], table[1], table[2].astype(np.intp)
+            self._group_rows = [np.sort(rows[group[0].rows]) for group in plan.groups]
 
 
 class KernelSVC(ClassifierMachine, FixedKernelMachine):
@@ -38,7 +105,8 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     with :math:`f = \sum_i \beta_i k(x_i, \cdot)` and :math:`C_i` the product of `C`, the sample
     weight and the class weight. Training stops when the difference of the two values, the duality
     gap, is at most `tol` times the objective, and then removes what is left of it by a few more
-    rounds where that is possible.
+    rounds where that costs little: with the kernel matrix in memory and, for more than two classes,
+    up to 1,000 rows.
 
     Parameters
     ----------
@@ -78,12 +146,18 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     tol : float, default=1e-6
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000
-        Largest number of rounds in one problem. A round improves a block of about a
-        thousand variables.
-    cache_size : float, default=1000
+        Largest number of passes in one problem. A round improves a block of about a thousand
+        variables; as many rounds as take every variable once are a pass.
+    partition : int, default=None
+        Divide the rows into so many blocks by k-means, solve each alone and start from their
+        solutions, which are close to that of the whole where the kernel is narrow
+        (`kernelfit.inspection.diagnose_partition` bounds what they lack without an intercept);
+        for very many rows. None starts from a subsample where the kernel matrix is not stored.
+    cache_size : float or "auto", default="auto"
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
         in single precision when needed and the latest are kept; the certificate remains in
-        double precision.
+        double precision. "auto" is a quarter of the memory that is available, limits of containers
+        and of the process included; of a matrix above 512 MB, needed rows alone are computed then.
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows and classes.
     n_jobs : int, default=None
@@ -96,8 +170,11 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         single precision where it fits and computed when needed otherwise, whatever `cache_size`;
         the certificate remains in double precision. Problems of more than 2,048 rows end as soon
         as `tol` is met.
+    random_state : int, RandomState instance or None, default=None
+        Of k-means, for `partition`.
     verbose : int, default=0
-        1 reports every problem, 2 every round, through the logger ``kernelfit``.
+        1 reports every problem, and every five seconds of a long one the gap, the time so far and
+        about how much is left; 2 every round; through the logger ``kernelfit``.
 
     Attributes
     ----------
@@ -177,9 +254,10 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **StandardKernelMachine._parameter_constraints,
+        **FixedKernelMachine._parameter_constraints,
         **ClassifierMachine._parameter_constraints,
         **MULTICLASS,
+        **PARTITION,
         **DEVICE,
     }
 
@@ -199,10 +277,12 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         class_weight=None,
         tol=1e-6,
         max_iter=1000,
-        cache_size=1000,
+        partition=None,
+        cache_size="auto",
         warm_start=False,
         n_jobs=None,
         device=None,
+        random_state=None,
         verbose=0,
     ):
         self.C = C
@@ -218,11 +298,22 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
+        self.partition = partition
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.device = device
+        self.random_state = random_state
         self.verbose = verbose
+
+    def _row_order(self, y):
+        # Class by class, the matrix of each pair of classes is made of four blocks.
+        if self._precomputed or self.multi_class != "ovo":
+            return None
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) <= 2 or (labels[1:] >= labels[:-1]).all():
+            return None
+        return np.argsort(labels, kind="stable")
 
 
 class KernelSVR(RegressorMachine, FixedKernelMachine):
@@ -266,11 +357,18 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
     tol : float, default=1e-6
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000
-        Largest number of rounds. A round improves a block of about a thousand variables.
-    cache_size : float, default=1000
+        Largest number of passes. A round improves a block of about a thousand variables; as many
+        rounds as take every variable once are a pass.
+    partition : int, default=None
+        Divide the rows into so many blocks by k-means, solve each alone and start from their
+        solutions, which are close to that of the whole where the kernel is narrow
+        (`kernelfit.inspection.diagnose_partition` bounds what they lack without an intercept);
+        for very many rows. None starts from a subsample where the kernel matrix is not stored.
+    cache_size : float or "auto", default="auto"
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
         in single precision when needed and the latest are kept; the certificate remains in
-        double precision.
+        double precision. "auto" is a quarter of the memory that is available, limits of containers
+        and of the process included; of a matrix above 512 MB, needed rows alone are computed then.
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows.
     device : str, default=None
@@ -280,8 +378,11 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         single precision where it fits and computed when needed otherwise, whatever `cache_size`;
         the certificate remains in double precision. Problems of more than 2,048 rows end as soon
         as `tol` is met.
+    random_state : int, RandomState instance or None, default=None
+        Of k-means, for `partition`.
     verbose : int, default=0
-        1 reports the result, 2 every round, through the logger ``kernelfit``.
+        1 reports the result, and every five seconds of a long fit the gap, the time so far and
+        about how much is left; 2 every round; through the logger ``kernelfit``.
 
     Attributes
     ----------
@@ -348,8 +449,9 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **StandardKernelMachine._parameter_constraints,
+        **FixedKernelMachine._parameter_constraints,
         **RegressorMachine._parameter_constraints,
+        **PARTITION,
         **DEVICE,
     }
 
@@ -366,9 +468,11 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         fit_intercept=True,
         tol=1e-6,
         max_iter=1000,
-        cache_size=1000,
+        partition=None,
+        cache_size="auto",
         warm_start=False,
         device=None,
+        random_state=None,
         verbose=0,
     ):
         self.C = C
@@ -381,7 +485,9 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.partition = partition
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.device = device
+        self.random_state = random_state
         self.verbose = verbose

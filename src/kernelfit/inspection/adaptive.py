@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.estimators.adaptive import AdaptiveMachine
+from kernelfit.estimators.svm import KernelSVC, KernelSVR
 from kernelfit.kernels.gram import RowGram
 from kernelfit.learners.partition import partition_bound
 
@@ -104,14 +105,15 @@ def diagnose_factor(model: Any, X: Any, problem: int = 0) -> FactorDiagnostics:
 
 
 def diagnose_partition(model: Any, X: Any, problem: int = 0) -> tuple[float, float]:
-    """Return how far the blocks' solutions of a DANK estimator can be from the optimum.
+    """Return how far the blocks' solutions of an estimator can be from the optimum.
 
     That is the optimum without nuclear norm and intercept, of which `objective_` is the blocks'
-    value for ``combine="concatenate"`` and ``combine="nearest"``.
+    value for ``combine="concatenate"`` and ``combine="nearest"``. A support vector machine with a
+    `partition` goes on from the blocks' solutions to the optimum.
 
     Parameters
     ----------
-    model : DANKClassifier or DANKRegressor
+    model : DANKClassifier, DANKRegressor, KernelSVC or KernelSVR
         Fitted with a `partition`. Its weights, of samples and classes, are those of the fit.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The training data.
@@ -123,18 +125,24 @@ def diagnose_partition(model: Any, X: Any, problem: int = 0) -> tuple[float, flo
     bound, between : float
         See :func:`kernelfit.learners.partition.partition_bound`.
     """
-    X = _training_data(model, X, problem)
-    if model._row_blocks is None:
+    X = _training_data(model, X, problem, (AdaptiveMachine, KernelSVC, KernelSVR))
+    if getattr(model, "_row_blocks", None) is None:
         raise ValueError(f"expected {type(model).__name__} to be fitted with a partition, got none")
+    if model.fit_intercept and not isinstance(model, AdaptiveMachine):
+        raise ValueError("expected fit_intercept=False, for which there is a bound, got True")
     cost, weight, blocks = (values[model._group_rows[problem]] for values in model._row_blocks)
     gram = RowGram.from_kernel(model._initial_kernel, X[model._group_rows[problem]], 0, np.float64)
-    return partition_bound(gram, cost, weight, blocks, np.atleast_1d(model.eta_)[problem])
+    eta = np.atleast_1d(getattr(model, "eta_", np.inf))
+    return partition_bound(gram, cost, weight, blocks, eta[problem if len(eta) > 1 else 0])
 
 
-def _training_data(model: Any, X: Any, problem: int) -> Any:
+def _training_data(
+    model: Any, X: Any, problem: int, kinds: tuple[Any, ...] = (AdaptiveMachine,)
+) -> Any:
     """Return X in the form the estimator works with, or complain of what is not as expected."""
-    if not isinstance(model, AdaptiveMachine):
-        raise ValueError(f"expected a DANK or KNPL estimator, got {model!r}")
+    if not isinstance(model, kinds):
+        others = "" if len(kinds) == 1 else " or a support vector machine"
+        raise ValueError(f"expected a DANK or KNPL estimator{others}, got {model!r}")
     check_is_fitted(model)
     n_problems = len(model._thetas)
     if not isinstance(problem, Integral) or not 0 <= problem < n_problems:

@@ -356,7 +356,10 @@ def _audit_metric(metric: Any, X: Array, y: Any) -> Audit:
 
 def _is_divided(machine: Any) -> bool:
     """Return whether blocks were solved alone and kept as they are."""
-    return getattr(machine, "partition", None) is not None and machine.combine != "global"
+    return (
+        getattr(machine, "partition", None) is not None
+        and getattr(machine, "combine", "global") != "global"
+    )
 
 
 def _initial_matrix(machine: Any, X: Any, rows: Any) -> Array:

@@ -15,7 +15,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from kernelfit.kernels.distances import Array, Data, as_data
+from kernelfit.kernels.distances import (
+    Array,
+    Data,
+    SquaredDistances,
+    as_data,
+    squared_distances,
+    write_symmetric,
+)
 
 Widths = Any  # float or tuple of float
 
@@ -180,8 +187,26 @@ class StandardKernel(KernelFunction):
     def __call__(self, X: Data, Y: Data | None = None) -> Array:
         """Return the Gram matrix between the rows of X and those of Y."""
         kernel, X, Y = self.with_one_width(X, Y)
+        if Y is None and kernel.geometry is squared_distances:
+            return _symmetric(kernel, as_data(X))
         G = kernel.geometry(X, Y)
         return np.asarray(kernel.from_geometry(G, out=G))
+
+    def against(self, Y: Data) -> Callable[[Data], Array]:
+        """Return the function from X to the Gram matrix between the rows of X and those of Y.
+
+        What depends on Y alone is computed once.
+        """
+        kernel, Y = self.with_one_width(Y)
+        if kernel.geometry is not squared_distances:
+            return lambda X: kernel(self.with_one_width(X)[1], Y)
+        geometry = SquaredDistances(Y)
+
+        def values(X: Data) -> Array:
+            G = geometry(self.with_one_width(X)[1])
+            return np.asarray(kernel.from_geometry(G, out=G))
+
+        return values
 
     @staticmethod
     @abstractmethod
@@ -233,3 +258,11 @@ def _stretch(X: Data, scale: Array) -> Data:
     """Return X with its features multiplied."""
     X = as_data(X)
     return X @ sparse.diags_array(scale) if sparse.issparse(X) else X * scale
+
+
+def _symmetric(kernel: StandardKernel, X: Data) -> Array:
+    """Return the Gram matrix of a kernel of the distance; half of it is computed."""
+    K = np.empty((X.shape[0], X.shape[0]))
+    for start, strip in SquaredDistances(X).lower_strips():
+        write_symmetric(kernel.from_geometry(strip, out=strip), start, K)
+    return K

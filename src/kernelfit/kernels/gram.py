@@ -16,11 +16,12 @@ from kernelfit.utils.jit import jit
 
 Array = NDArray[Any]
 RowFunction = Callable[[Array], Array]
+ProductFunction = Callable[[Array, Array], Array]
 
 _MIN_CACHED_ROWS = 4
-# Bytes of float64 rows computed at a time: few enough to stay near the processor, and enough of
-# them to make matrix products worth while.
-_MAX_TEMPORARY = 2**24
+_MAX_RUNS = 4  # of successive indices up to which blocks are copied, not entries
+# Bytes of rows computed at a time, and how many rows at least.
+_MAX_TEMPORARY, _MIN_STEP = 2**26, 32
 
 
 class Gram(Protocol):
@@ -100,7 +101,13 @@ class DenseGram:
     def block(self, idx: Array, exact: bool = False) -> Array:
         """Return K[idx][:, idx] as a C-contiguous float64 array of its own."""
         out = np.empty((len(idx), len(idx)))
-        gather(self.whole, idx, idx, out)
+        runs = _runs(idx)
+        if runs is None:
+            gather(self.whole, idx, idx, out)
+            return out
+        for place, rows in runs:  # as of two classes of sorted rows
+            for column, columns in runs:
+                out[place, column] = self.whole[rows, columns]
         return out
 
     def product(self, idx: Array, coef: Array, power: int = 1) -> Array:
@@ -124,6 +131,22 @@ class DenseGram:
     ) -> None:
         """Accumulate, and add (K o K)[idx].T @ squares to `out_squares`."""
         _accumulate_both(self.whole, idx, coef, squares, out, out_squares)
+
+
+def _runs(idx: Array) -> list[tuple[slice, slice]] | None:
+    """Return the few runs of successive numbers in idx: their places, and the numbers.
+
+    None where there are many.
+    """
+    ends = [*(np.flatnonzero(idx[1:] - idx[:-1] != 1) + 1).tolist(), len(idx)]
+    if len(ends) > _MAX_RUNS:
+        return None
+    starts = [0, *ends[:-1]]
+    return [
+        (slice(start, end), slice(idx[start], idx[start] + end - start))
+        for start, end in zip(starts, ends, strict=True)
+        if end > start
+    ]
 
 
 def c_ordered(K: Array) -> Array:
@@ -153,6 +176,9 @@ class RowGram:
         Like `compute_rows` but in float64, for exact values; `compute_rows` when None.
     exact_block : callable, default=None
         Like `compute_block` but in float64; read from whole exact rows when None.
+    exact_product : callable, default=None
+        ``exact_product(idx, coef) -> K[:, idx] @ coef`` in float64; from whole exact rows when
+        None.
     """
 
     whole = None  # never in memory
@@ -167,6 +193,7 @@ class RowGram:
         compute_block: RowFunction | None = None,
         exact_rows: RowFunction | None = None,
         exact_block: RowFunction | None = None,
+        exact_product: ProductFunction | None = None,
     ) -> None:
         self.n = len(diagonal)
         self.dtype: np.dtype[Any] = np.dtype(dtype)
@@ -175,7 +202,10 @@ class RowGram:
         self._compute_block = compute_block
         self._exact_rows = compute_rows if exact_rows is None else exact_rows
         self._exact_block = exact_block
-        self._step = max(1, _MAX_TEMPORARY // (8 * self.n))
+        self._exact_product = exact_product
+        # Whether cached rows are. Two methods bound to one object are equal, but not identical.
+        self._is_exact = self._exact_rows == compute_rows and self.dtype == np.float64
+        self._step = max(_MIN_STEP, _MAX_TEMPORARY // (8 * self.n))
 
         n_slots = int(cache_bytes // (self.dtype.itemsize * self.n))
         n_slots = min(max(n_slots, _MIN_CACHED_ROWS), self.n)
@@ -201,6 +231,7 @@ class RowGram:
             compute_block=source.block,
             exact_rows=exact.rows,
             exact_block=exact.block,
+            exact_product=exact.product,
         )
 
     def diagonal(self) -> Array:
@@ -228,6 +259,9 @@ class RowGram:
 
     def product(self, idx: Array, coef: Array, power: int = 1) -> Array:
         """Return the exact K[:, idx] @ coef, or with the entries of K squared for ``power=2``."""
+        plain = power == 1 and coef.ndim == 1
+        if self._exact_product is not None and plain and not self._is_exact:
+            return self._exact_product(idx, coef)
         out = np.zeros((self.n, *coef.shape[1:]))
         for positions, source, places in self._parts(idx, exact=True):
             _add_product(source, places, coef[positions], power, out)
@@ -256,8 +290,7 @@ class RowGram:
 
         Exact parts are in float64 and bypass a cache that rounds.
         """
-        # Two methods bound to one object are equal, but not identical.
-        if not exact or (self._exact_rows == self._compute_rows and self.dtype == np.float64):
+        if not exact or self._is_exact:
             yield from self._visit(idx)
             return
         for start in range(0, len(idx), self._step):

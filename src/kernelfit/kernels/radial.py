@@ -29,6 +29,7 @@ from kernelfit.kernels.distances import (
     manhattan_distances,
     squared_distances,
 )
+from kernelfit.kernels.exponential import scaled_exp
 
 _FAR = 800.0  # exp(-800) is 0, and so is its product with a square
 
@@ -46,9 +47,7 @@ class _Decay(_Radial):
 
     def from_geometry(self, G: Array, out: Array | None = None) -> Array:
         """Return kernel values from distances; ``out=G`` works in place."""
-        with np.errstate(over="ignore"):  # exp(-inf) is 0
-            out = np.multiply(G, -self.gamma, out=out)
-        return np.exp(out, out=out)
+        return scaled_exp(G, -self.gamma, out)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Kernel rows on demand, for problems whose Gram matrix does not fit in memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,10 +19,14 @@ from kernelfit.kernels.distances import (
     sum_squared_differences,
 )
 from kernelfit.kernels.standard import RBF, Linear, Polynomial
+from kernelfit.linalg.indexed import add_rows
 
 Kernel = Callable[..., Array]
 
-_MAX_TEMPORARY = 2**24  # bytes of one float64 array
+# Rows and columns computed at a time: few enough for the second cache of a processor, and enough of
+# them to make matrix products worth while.
+_TILE_ROWS, _TILE_COLUMNS = 128, 1024
+_MAX_COPY = 2**27  # bytes of data up to which transposed copies are kept
 _EXPONENT_ERROR = 1e-6  # rounding error that the exponent of a Gaussian kernel may have
 _SINGLE_RANGE = 1e-30, 1e30  # of the largest numbers that are computed or kept in float32
 
@@ -71,39 +75,115 @@ class KernelRows:
         """Return the provider of the sub-problem on the rows ``X[indices]``."""
         return KernelRows(self.kernel, self.X[indices], self.dtype)
 
+    def product(self, idx: Array, coef: Array) -> Array:
+        """Return k(X, X[idx]) @ coef in float64, without keeping the kernel values."""
+        out = np.zeros(self.n)
+        for start in range(0, len(idx), _TILE_ROWS):
+            part = slice(start, start + _TILE_ROWS)
+            places = np.arange(len(idx[part]))
+            for first, tile in self._evaluator.tiles(idx[part], None):
+                target = out[first : first + tile.shape[1]]
+                add_rows(tile.astype(self.dtype, copy=False), places, coef[part], target)
+        return out
+
     def _values(self, idx: Array, columns: Array | None) -> Array:
         width = self.n if columns is None else len(columns)
         out = np.empty((len(idx), width), dtype=self.dtype)
-        step = max(1, _MAX_TEMPORARY // (8 * max(width, 1)))
-        for start in range(0, len(idx), step):
-            part = slice(start, start + step)
-            self._evaluator.fill(idx[part], columns, out[part])
+        for start in range(0, len(idx), _TILE_ROWS):
+            part = slice(start, start + _TILE_ROWS)
+            for first, tile in self._evaluator.tiles(idx[part], columns):
+                out[part, first : first + tile.shape[1]] = tile
         return out
 
 
 class _Evaluator(Protocol):
-    def fill(self, idx: Array, columns: Array | None, out: Array) -> None:
-        """Write k(X[idx], X[columns]) into out; every column when `columns` is None."""
+    def tiles(self, idx: Array, columns: Array | None) -> Iterator[tuple[int, Array]]:
+        """Yield k(X[idx], X[columns]) in tiles of columns, each with its first column.
+
+        Every column when `columns` is None. The next tile may be written over the last one.
+        """
 
 
-class _DenseProducts:
+class _Points:
+    """Dense points, one a column, in the precision to be computed in.
+
+    A copy is kept in this form unless it is large, as that of data on disk may be: parts are then
+    copied as they are read.
+    """
+
+    def __init__(self, X: Array, centre: Array | float, dtype: np.dtype[Any]) -> None:
+        self._X, self._centre, self.dtype = X, centre, dtype
+        everything = slice(0, len(X))
+        self.whole = self._copy(everything) if X.nbytes <= _MAX_COPY else None
+
+    def __len__(self) -> int:
+        return len(self._X)
+
+    def _copy(self, places: Any) -> Array:
+        part = (self._X[places] - self._centre).T
+        return pad_features(part.astype(self.dtype, order="C"))
+
+    def columns(self, places: Any) -> Array:
+        """Return some points, one a column, C-contiguous; `places` is a slice or an array."""
+        if self.whole is None:
+            return self._copy(places)
+        return np.ascontiguousarray(self.whole[:, places])
+
+    def norms(self) -> Array:
+        """Return the squared norms, summed in float64 and rounded."""
+        out = np.empty(len(self._X), dtype=self.dtype)
+        with np.errstate(over="ignore"):
+            for first in range(0, len(out), _TILE_COLUMNS):
+                part = self.columns(slice(first, first + _TILE_COLUMNS))
+                out[first : first + _TILE_COLUMNS] = np.einsum(
+                    "ij,ij->j", part, part, dtype=np.float64
+                )
+        return out
+
+
+class _Dense:
+    """Kernels of a geometry of dense data, tile by tile, in cache."""
+
+    kernel: Any
+    points: _Points
+
+    def tiles(self, idx: Array, columns: Array | None) -> Iterator[tuple[int, Array]]:
+        """Yield tiles; see `_Evaluator`."""
+        A = np.ascontiguousarray(self.points.columns(idx).T)
+        whole = self.points.whole if columns is None else self.points.columns(columns)
+        n = len(self.points) if columns is None else len(columns)
+        memory = np.empty(len(idx) * min(n, _TILE_COLUMNS), dtype=self.points.dtype)
+        for first in range(0, n, _TILE_COLUMNS):
+            width = min(_TILE_COLUMNS, n - first)
+            tile = memory[: len(idx) * width].reshape(len(idx), width)
+            places = slice(first, first + width)
+            XT, start = (self.points.columns(places), 0) if whole is None else (whole, first)
+            self.measure(A, XT, start, idx, places if columns is None else columns[places], tile)
+            yield first, self.kernel.from_geometry(tile, out=tile)
+
+    def measure(self, A: Array, XT: Array, start: int, idx: Array, places: Any, out: Array) -> None:
+        """Write the geometry between the rows of A and the columns of XT from start on.
+
+        These are the points idx and places.
+        """
+        raise NotImplementedError
+
+
+class _DenseProducts(_Dense):
     """Kernels of the inner product."""
 
     def __init__(self, kernel: Linear | Polynomial, X: Array, dtype: np.dtype[Any]):
         self.kernel = kernel
         gamma = kernel.gamma if isinstance(kernel, Polynomial) else 1.0
-        self.XT = X.T.astype(_wide_enough(dtype, squared_norms(X), gamma), order="C")
+        self.points = _Points(X, 0.0, _wide_enough(dtype, squared_norms(X), gamma))
 
-    def fill(self, idx: Array, columns: Array | None, out: Array) -> None:
-        P = out if out.dtype == self.XT.dtype else np.empty(out.shape, dtype=self.XT.dtype)
+    def measure(self, A: Array, XT: Array, start: int, idx: Array, places: Any, out: Array) -> None:
+        """Write inner products."""
         with np.errstate(over="ignore", invalid="ignore"):
-            np.matmul(self.XT[:, idx].T, _take(self.XT, columns), out=P)
-        self.kernel.from_geometry(P, out=P)
-        if P is not out:
-            out[...] = P
+            np.matmul(A, XT[:, start : start + out.shape[1]], out=out)
 
 
-class _DenseDistances:
+class _DenseDistances(_Dense):
     """Kernels of the squared distance, in the cheapest arithmetic that is accurate enough.
 
     With g = gamma * max ||x||^2 for centred x and eps the machine epsilon, the exponent
@@ -113,8 +193,8 @@ class _DenseDistances:
     """
 
     def __init__(self, kernel: RBF, X: Array, dtype: np.dtype[Any]):
-        centred = X - X.mean(axis=0)
-        norms = squared_norms(centred)
+        centre = X.mean(axis=0)
+        norms = _Points(X, centre, np.dtype(np.float64)).norms()
         dtype = _wide_enough(dtype, norms, kernel.gamma)
         with np.errstate(over="ignore"):
             spread = abs(kernel.gamma) * norms.max(initial=0.0)
@@ -122,22 +202,17 @@ class _DenseDistances:
         if eps * np.sqrt(spread) > _EXPONENT_ERROR:
             dtype, eps = np.dtype(np.float64), float(np.finfo(np.float64).eps)
         self.kernel = kernel
-        self.XT = pad_features(centred.T.astype(dtype, order="C"))
-        with np.errstate(over="ignore"):
-            self.norms = np.einsum("ij,ij->j", self.XT, self.XT, dtype=np.float64).astype(dtype)
+        self.points = _Points(X, centre, dtype)
+        self.norms = self.points.norms()
         self.by_product = X.shape[1] > MAX_DIRECT_FEATURES and 4 * eps * spread <= _EXPONENT_ERROR
 
-    def fill(self, idx: Array, columns: Array | None, out: Array) -> None:
-        D = out if out.dtype == self.XT.dtype else np.empty(out.shape, dtype=self.XT.dtype)
-        A = np.ascontiguousarray(self.XT[:, idx].T)
+    def measure(self, A: Array, XT: Array, start: int, idx: Array, places: Any, out: Array) -> None:
+        """Write squared distances."""
         if self.by_product:
-            np.matmul(A, _take(self.XT, columns), out=D)
-            expand_squares(D, self.norms[idx], _take(self.norms, columns))
+            np.matmul(A, XT[:, start : start + out.shape[1]], out=out)
+            expand_squares(out, self.norms[idx], self.norms[places])
         else:
-            sum_squared_differences(A, _take(self.XT, columns), D)
-        self.kernel.from_geometry(D, out=D)
-        if D is not out:
-            out[...] = D
+            sum_squared_differences(A, XT, out, start)
 
 
 class _Sparse:
@@ -149,12 +224,13 @@ class _Sparse:
         self.XT = X.T.tocsr()
         self.norms = squared_norms(X)
 
-    def fill(self, idx: Array, columns: Array | None, out: Array) -> None:
+    def tiles(self, idx: Array, columns: Array | None) -> Iterator[tuple[int, Array]]:
+        """Yield some rows at a time as one tile."""
         XT = self.XT if columns is None else self.X[columns].T.tocsr()
         S = (self.X[idx] @ XT).toarray()
         if isinstance(self.kernel, RBF):
             expand_squares(S, self.norms[idx], _take(self.norms, columns))
-        out[...] = self.kernel.from_geometry(S, out=S)
+        yield 0, self.kernel.from_geometry(S, out=S)
 
 
 class _Callable:
@@ -164,8 +240,9 @@ class _Callable:
         self.kernel = kernel
         self.X = X
 
-    def fill(self, idx: Array, columns: Array | None, out: Array) -> None:
-        out[...] = self.kernel(self.X[idx], self.X if columns is None else self.X[columns])
+    def tiles(self, idx: Array, columns: Array | None) -> Iterator[tuple[int, Array]]:
+        """Yield one tile."""
+        yield 0, self.kernel(self.X[idx], self.X if columns is None else self.X[columns])
 
 
 def _evaluator(kernel: Kernel, X: Data, dtype: np.dtype[Any]) -> _Evaluator:

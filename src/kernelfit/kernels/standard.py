@@ -44,6 +44,8 @@ __all__ = [
     "scale_gamma",
 ]
 
+_CHUNK_ROWS = 2**16  # read at a time
+
 KERNEL_NAMES = (
     "linear",
     "poly",
@@ -213,13 +215,19 @@ def scale_gamma(X: Data, sample_weight: Array | None = None) -> float:
         mean = entry_weight @ data / mass
         squares = entry_weight @ (data - mean) ** 2 + (mass - entry_weight.sum()) * mean**2
     else:
-        X = X[weight > 0]
-        weight = weight[weight > 0]
-        exponent = _exponent(X)
-        X = np.ldexp(X, -exponent)
-        shifted = X - X[0, 0]  # all zeros for constant data, whatever the rounding of the mean
-        shifted -= weight @ shifted.sum(axis=1) / mass
-        squares = weight @ squared_norms(shifted)
+        if not weight.all():
+            X, weight = X[weight > 0], weight[weight > 0]
+        # Some rows at a time: data on disk are never in memory as a whole.
+        parts = [slice(k, k + _CHUNK_ROWS) for k in range(0, len(X), _CHUNK_ROWS)]
+        exponent = _exponent(np.array([np.abs(X[part]).max(initial=0.0) for part in parts]))
+        first = np.ldexp(X[0, 0], -exponent)
+
+        def shifted(part: slice) -> Array:
+            # All zeros for constant data, whatever the rounding of the mean.
+            return np.asarray(np.ldexp(X[part], -exponent) - first)
+
+        mean = sum(float(weight[part] @ shifted(part).sum(axis=1)) for part in parts) / mass
+        squares = sum(float(weight[part] @ squared_norms(shifted(part) - mean)) for part in parts)
     variance = squares / mass
     with np.errstate(over="ignore"):
         return float(np.ldexp(1.0 / (d * variance), -2 * exponent)) if variance > 0 else 1.0

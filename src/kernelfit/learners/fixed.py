@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from kernelfit.kernels.device_gram import DeviceGram
-from kernelfit.learners.learner import Learned, Rows, Tasks
+from kernelfit.learners.learner import Indices, Learned, Rows, Tasks
 from kernelfit.learners.training import DeviceTraining, TrainingGram
 from kernelfit.solvers.dual.device import solve_on_device
+from kernelfit.solvers.dual.partition import partition_start
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import Callback, DualResult, FloatArray
 from kernelfit.tasks.task import Task
+
+_BLOCK_TOL = 1e-3  # relative gap of blocks that the whole starts from
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,10 @@ class FixedLearner:
         Largest number of rounds for one task.
     polish : bool, default=True
         Whether to go on towards the exact solution once the tolerance is met.
+    blocks : ndarray of shape (n,), default=None
+        The block of every row: a solution starts from those of the blocks.
+    n_jobs : int, default=None
+        Blocks solved at a time, in threads.
     """
 
     gram: TrainingGram | DeviceTraining
@@ -40,6 +47,8 @@ class FixedLearner:
     tol: float
     max_iter: int
     polish: bool = True
+    blocks: Indices | None = None
+    n_jobs: int | None = None
 
     def learn(
         self,
@@ -52,7 +61,16 @@ class FixedLearner:
         """Train the machine of one task; see `kernelfit.learners.learner.Learner`."""
         (task,) = tasks
         x = None if start is None else start[0][0]
-        return self._wrap(self._solve(self.gram.part(rows), task, x, callback))
+        gram: Any = self.gram.part(rows)
+        if x is None and self.blocks is not None:
+
+            def solve_block(K: FloatArray, part: Task) -> DualResult:
+                return solve_dual(
+                    K, part, tol=_BLOCK_TOL, max_iter=self.max_iter, assume_psd=self.assume_psd
+                )
+
+            x = partition_start(gram, task, self.blocks[rows], solve_block, self.n_jobs)
+        return self._wrap(self._solve(gram, task, x, callback))
 
     def _solve(
         self, gram: Any, task: Task, start: FloatArray | None, callback: Callback | None = None

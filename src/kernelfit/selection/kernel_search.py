@@ -13,8 +13,9 @@ from kernelfit.kernels.standard import (
     kernel_from_name,
     scale_gamma,
 )
-from kernelfit.selection.folds import Geometry, Grid
+from kernelfit.selection.folds import Common, Grid
 from kernelfit.selection.search import KernelSearch, not_negative, positive
+from kernelfit.utils.memory import cache_bytes
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
 
@@ -87,7 +88,9 @@ class StandardKernelSearch(KernelSearch):
     def _machine(self, **params):
         """Return an unfitted machine with the search's fixed parameters and others."""
         fixed = {name: getattr(self, name) for name in (*self._names, "verbose")}
-        return self._machine_class(**{**fixed, **params})
+        machine = self._machine_class(**{**fixed, **params})
+        machine._memory = self._memory
+        return machine
 
     def _grid(self, X, y, weight):
         unit, epsilons = loss_axes(self, y, weight, _EPSILONS)
@@ -119,21 +122,21 @@ class StandardKernelSearch(KernelSearch):
         gammas = [unit if _is_scale(gamma) else gamma for gamma in self.gammas]
         return [{"gamma": gamma} for gamma in positive(gammas, "gammas")]
 
-    def _geometry(self, X, grid):
+    def _common(self, X):
         """Return what the kernels share, where it fits beside a kernel matrix in every job."""
         if self.device is not None and self.kernel != "precomputed":
-            return Geometry()
+            return Common()
         if callable(self.kernel):
             matrix = c_ordered(CheckedKernel(self.kernel)(X, X))
             check_kernel_matrix(matrix, "the matrix returned by the kernel")
-            return Geometry(matrix, final=True)
+            return Common(matrix=matrix, final=True)
         if self.kernel == "precomputed":
             check_kernel_matrix(X, "the precomputed kernel matrix")
-            return Geometry(X, final=True)
-        if 2 * 8 * X.shape[0] ** 2 > self.cache_size * 2**20:
-            return Geometry()
+            return Common(matrix=X, final=True)
+        if 2 * 8 * X.shape[0] ** 2 > cache_bytes(self.cache_size, self._memory):
+            return Common()
         kernel = kernel_from_name(self.kernel, gamma=1.0, degree=self.degree, coef0=self.coef0)
-        return Geometry(kernel.geometry(X) if isinstance(kernel, StandardKernel) else None)
+        return Common(kernel if isinstance(kernel, StandardKernel) else None)
 
     def _open_axes(self, grid):
         yield from super()._open_axes(grid)

@@ -71,13 +71,18 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         The relative gap to reach in the folds.
     max_iter : int, default=1000
         Largest number of rounds in one problem.
-    cache_size : float, default=1000
-        Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
-        rows of kernel matrices are computed on demand.
+    cache_size : float or "auto", default="auto"
+        Memory in MB for the distances and the kernel matrix of one job; "auto" is a sixteenth of
+        the memory that is available. Where they need more, the rows of kernel matrices are
+        computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     device : str, default=None
-        See `KernelSVC`. On a device the folds take turns, whatever `n_jobs`.
+        See `KernelSVC`. On a device the cells take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -126,6 +131,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
 
     _parameter_constraints: ClassVar[dict] = {
         **StandardKernelSearch._parameter_constraints,
+        "cache_size": KernelSVC._parameter_constraints["cache_size"],
         **ClassifierMachine._parameter_constraints,
         **MULTICLASS,
         **DEVICE,
@@ -153,8 +159,9 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         tol=1e-06,
         search_tol=0.0001,
         max_iter=1000,
-        cache_size=1000,
+        cache_size="auto",
         n_jobs=None,
+        checkpoint=None,
         device=None,
         verbose=0,
     ):
@@ -177,6 +184,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.device = device
         self.verbose = verbose
 
@@ -233,13 +241,18 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         The relative gap to reach in the folds.
     max_iter : int, default=1000
         Largest number of rounds in one problem.
-    cache_size : float, default=1000
-        Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
-        rows of kernel matrices are computed on demand.
+    cache_size : float or "auto", default="auto"
+        Memory in MB for the distances and the kernel matrix of one job; "auto" is a sixteenth of
+        the memory that is available. Where they need more, the rows of kernel matrices are
+        computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     device : str, default=None
-        See `KernelSVR`. On a device the folds take turns, whatever `n_jobs`.
+        See `KernelSVR`. On a device the cells take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -283,6 +296,7 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
 
     _parameter_constraints: ClassVar[dict] = {
         **StandardKernelSearch._parameter_constraints,
+        "cache_size": KernelSVC._parameter_constraints["cache_size"],
         "epsilons": ["array-like", None],
         "loss": RegressorMachine._parameter_constraints["loss"],
         **DEVICE,
@@ -307,8 +321,9 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         tol=1e-06,
         search_tol=0.0001,
         max_iter=1000,
-        cache_size=1000,
+        cache_size="auto",
         n_jobs=None,
+        checkpoint=None,
         device=None,
         verbose=0,
     ):
@@ -328,5 +343,6 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.device = device
         self.verbose = verbose

@@ -144,6 +144,8 @@ def best_dual(t: FloatArray, task: Any) -> FloatArray:
     ridge = task.ridge
     excess = np.sign(t) * np.maximum(np.abs(t) - task.epsilon, 0.0)
     bound = np.where(excess > 0.0, task.upper, np.where(excess < 0.0, task.lower, 0.0))
+    if ridge is None:
+        return bound
     free = np.divide(excess, ridge, out=bound.copy(), where=ridge > 0.0)
     return np.asarray(np.clip(free, task.lower, task.upper))
 

@@ -111,13 +111,12 @@ def decision_values(
         return np.asarray(K @ coef.T + intercept)
     ends = np.cumsum(n_support)
     # sums[c][:, a]: what the support vectors of class c say against the class of layer a
-    sums = [
+    sums = np.stack([
         K[:, end - n : end] @ coef[:, end - n : end].T
         for end, n in zip(ends, n_support, strict=True)
-    ]
-    pairs = combinations(range(len(n_support)), 2)
-    values = np.stack([sums[i][:, j - 1] + sums[j][:, i] for i, j in pairs], axis=1)
-    return np.asarray(values + intercept)
+    ])  # fmt: skip
+    i, j = np.triu_indices(len(n_support), 1)
+    return np.asarray((sums[i, :, j - 1] + sums[j, :, i]).T + intercept)
 
 
 def one_vs_one_votes(decision: FloatArray, n_classes: int) -> tuple[FloatArray, FloatArray]:
@@ -136,10 +135,10 @@ def one_vs_one_votes(decision: FloatArray, n_classes: int) -> tuple[FloatArray, 
     -------
     votes, scores : ndarray of shape (..., n_classes)
     """
-    sign = _signs(n_classes)
-    votes = 0.5 * (np.where(decision >= 0.0, 1.0, -1.0) @ sign + (n_classes - 1))
-    sums = decision @ sign
-    return np.asarray(votes), votes + sums / (3.0 * (1.0 + np.abs(sums)))
+    won = np.where(decision >= 0.0, 1.0, -1.0)
+    votes = 0.5 * (_in_favour(won, n_classes) + (n_classes - 1))
+    sums = _in_favour(decision, n_classes)
+    return votes, votes + sums / (3.0 * (1.0 + np.abs(sums)))
 
 
 def one_vs_one_scores(decision: FloatArray, n_classes: int) -> FloatArray:
@@ -156,16 +155,20 @@ def one_vs_one_scores(decision: FloatArray, n_classes: int) -> FloatArray:
     -------
     ndarray of shape (..., n_classes)
     """
-    return np.asarray(np.tanh(decision) @ _signs(n_classes) / (n_classes - 1))
+    return _in_favour(np.tanh(decision), n_classes) / (n_classes - 1)
 
 
-def _signs(n_classes: int) -> FloatArray:
-    """Return which class each pair's decision value speaks for, +1, and against, -1."""
-    pairs = list(combinations(range(n_classes), 2))
-    sign = np.zeros((len(pairs), n_classes))
-    for index, (i, j) in enumerate(pairs):
-        sign[index, i], sign[index, j] = 1.0, -1.0
-    return sign
+def _in_favour(values: FloatArray, n_classes: int) -> FloatArray:
+    """Return the sum of what the pairs, along the last axis, say for each class less against it."""
+    sums = np.zeros((*values.shape[:-1], n_classes))
+    start = 0
+    for first in range(n_classes - 1):  # the pairs of a class with later ones follow each other
+        stop = start + n_classes - 1 - first
+        part = values[..., start:stop]
+        sums[..., first] += part.sum(axis=-1)
+        sums[..., first + 1 :] -= part
+        start = stop
+    return sums
 
 
 def problem_coef(coef: FloatArray, n_support: Indices, index: int, n_problems: int) -> FloatArray:

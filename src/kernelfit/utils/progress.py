@@ -1,6 +1,7 @@
 """What a fit says while it runs, through the logger ``kernelfit``."""
 
 import logging
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ logger = logging.getLogger("kernelfit")
 _console = logging.StreamHandler()
 _console.setFormatter(logging.Formatter("[%(name)s] %(message)s"))
 _announced = False
+_SECONDS = 5.0  # between messages of a long fit
 
 
 def show_progress() -> logging.Logger:
@@ -44,6 +46,43 @@ def announce_compilation(kept: bool) -> None:
     with suppress(AttributeError, OSError, ValueError):  # stderr may be missing or closed
         sys.stderr.write(f"kernelfit: compiling its numerical core, {where}\n")
         sys.stderr.flush()
+
+
+class GapForecast:
+    """How long a relative gap that falls will take to reach its target.
+
+    Parameters
+    ----------
+    target : float
+    """
+
+    def __init__(self, target: float) -> None:
+        self._target = target
+        self._began = self._shown = time.perf_counter()
+        self._seen: list[tuple[float, float]] = []  # seconds, and the smallest logarithm so far
+
+    def add(self, objective: float, gap: float) -> str:
+        """Note the gap at this moment; return what is to be said of the time."""
+        spent = time.perf_counter() - self._began
+        now = math.log(max(gap / max(abs(objective), 1e-300), 1e-300)) if gap == gap else math.inf
+        smallest = min(now, self._seen[-1][1]) if self._seen else now
+        self._seen.append((spent, smallest))
+        # At the rate of the later half: the first rounds of a fit say little of the last.
+        then, before = self._seen[len(self._seen) // 2]
+        missing = smallest - math.log(self._target)
+        if missing <= 0.0:
+            return f"{spent:.1f} s"
+        if before > smallest and spent > then and len(self._seen) > 2:
+            left = missing * (spent - then) / (before - smallest)
+            return f"{spent:.1f} s, about {left:.1f} s left"
+        return f"{spent:.1f} s"
+
+    def is_due(self) -> bool:
+        """Return whether some seconds have passed since it last was."""
+        now = time.perf_counter()
+        due = now - self._shown >= _SECONDS
+        self._shown = now if due else self._shown
+        return due
 
 
 class ProgressBar:

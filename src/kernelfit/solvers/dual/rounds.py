@@ -20,8 +20,9 @@ from kernelfit.tasks.task import Certificate, Task
 from kernelfit.utils.jit import jit
 from kernelfit.utils.threads import threads_for
 
-# Blocks hold at least this many variables, and at most four times as many.
-BLOCK = 1024
+# Blocks hold at least this many variables, and at most four times as many; a matrix in memory with
+# up to so many rows is one block.
+BLOCK, WHOLE = 1024, 1536
 # A block is solved until its violation is this fraction of the violation at the round's start.
 _REDUCTION = 0.1
 # Pair steps that cost about as much as a factorisation of f variables: f^3 / _FLOPS_PER_STEP.
@@ -114,7 +115,7 @@ class DualState(ABC):
         whole = self.gram.whole
         rounding = _ROUNDOFF * float(np.abs(g).max())  # a smaller violation may be out of reach
         self.exact = False
-        if whole is not None and task.n <= BLOCK:
+        if whole is not None and task.n <= WHOLE:
             # One block holds everything: no coordination between blocks to wait for.
             target = max(violation * min(max(wanted, 1e-4), _REDUCTION), rounding)
             return self.solve_block(self._ridged(whole, None), None, target, polish)
@@ -208,7 +209,7 @@ def run_rounds(
     tol : float
         Relative duality gap.
     max_iter : int
-        Largest number of rounds.
+        Largest number of passes: as many rounds as take every variable once, a block at a time.
     polish : bool
         Whether to go on for a few rounds towards the exact solution once the tolerance is met.
     callback : callable or None
@@ -222,16 +223,17 @@ def run_rounds(
     task, beta = state.task, state.beta
     history: list[tuple[float, float]] = []
     polishing = POLISH_ROUNDS if polish else 0
+    max_rounds = max_iter * -(-task.n // WHOLE)
     rounds, was_met, stalled = 0, False, False
     while True:
-        if task.n <= BLOCK:
+        if task.n <= WHOLE:
             state.refresh()  # costs less than a wrong turn
         found = state.certificate()
         met = found.meets(tol, beta)
         enough = met and (polishing == 0 or task.count_free(beta) > MAX_POLISH_VARIABLES)
         # Rounds do not mend a gap that is not a number: products of extreme numbers overflowed.
         hopeless = stalled or np.isnan(found.gap)
-        ends = enough or hopeless or found.gap <= found.resolution or rounds == max_iter
+        ends = enough or hopeless or found.gap <= found.resolution or rounds == max_rounds
         if not state.exact and (ends or (met and not was_met)):
             state.refresh()
             continue  # and judge again
@@ -246,7 +248,7 @@ def run_rounds(
         wanted = 0.0 if met else 0.3 * tol * abs(found.objective) / found.gap
         stalled = not state.improve(wanted, polish=met) or _stands_still(history)
         rounds += 1
-    ending: Ending = "max_iter" if rounds == max_iter and not stalled else "rounding"
+    ending: Ending = "max_iter" if rounds == max_rounds and not stalled else "rounding"
     decision = state.exact_decision()
     # Where the entries of K are far above the linear term, their rounding makes K indefinite.
     if task.p.any():

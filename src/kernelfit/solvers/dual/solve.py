@@ -19,7 +19,14 @@ import numpy.typing as npt
 from kernelfit.kernels.gram import DenseGram, Gram, exact_decision
 from kernelfit.solvers.dual.newton_steps import BLOCKED, newton_step
 from kernelfit.solvers.dual.pair_steps import pair_steps, single_steps
-from kernelfit.solvers.dual.rounds import BLOCK, DualState, alternate, run_rounds
+from kernelfit.solvers.dual.rounds import (
+    MAX_POLISH_VARIABLES,
+    WHOLE,
+    DualState,
+    alternate,
+    run_rounds,
+)
+from kernelfit.solvers.dual.subsample import subsample_start
 from kernelfit.solvers.result import Callback, DualResult, FloatArray
 from kernelfit.tasks.task import Certificate, Task
 from kernelfit.utils.threads import threads_for
@@ -28,6 +35,7 @@ from kernelfit.utils.threads import threads_for
 # alternations on a block ever more often: where K has low rank, bounds are met one by one.
 _NEWTON_REPEATS = 1600
 _PATIENT_ALTERNATIONS = 6
+_ROUGH = 1e-2  # relative gap of the subsample that the rounds start from
 
 
 def solve_dual(
@@ -59,7 +67,7 @@ def solve_dual(
         Stop when the duality gap is at most ``tol`` times the objective. Where rounding errors keep
         it above, stop without convergence.
     max_iter : int, default=1000
-        Largest number of rounds.
+        Largest number of passes: as many rounds as take every variable once, a block at a time.
     start : ndarray of shape (n,), optional
         Start from the feasible point closest to this one.
     assume_psd : bool, default=False
@@ -67,7 +75,8 @@ def solve_dual(
         otherwise (see Notes).
     polish : bool, default=False
         Once ``tol`` is met, go on for up to three rounds towards the exact solution, which Newton
-        steps reach as soon as the set of free variables is right and of moderate size.
+        steps reach as soon as the set of free variables is right and of moderate size; not where
+        rows are computed on demand, as each round would take all of them in double precision.
     callback : callable, optional
         Called as ``callback(n_iter, objective, gap)`` at the end of every round.
 
@@ -95,7 +104,14 @@ def solve_dual(
     """
     gram = DenseGram(K) if isinstance(K, np.ndarray) else K
     task, shift = task.centred()
-    state = _QuadraticState(gram, task, task.start(start), assume_psd)
+    if start is None and gram.whole is None:
+
+        def solve_roughly(part: npt.NDArray[Any], small: Task) -> DualResult:
+            return solve_dual(part, small, tol=_ROUGH, max_iter=max_iter, assume_psd=assume_psd)
+
+        start = subsample_start(gram, task, solve_roughly)
+    polish = polish and gram.whole is not None
+    state = _QuadraticState(gram, task, task.start(start), assume_psd, polish)
     result = run_rounds(state, tol=tol, max_iter=max_iter, polish=polish, callback=callback)
     return replace(result, intercept=result.intercept + shift) if shift else result
 
@@ -103,12 +119,15 @@ def solve_dual(
 class _QuadraticState(DualState):
     """A point of the quadratic dual with its gradient ``g``."""
 
-    def __init__(self, gram: Gram, task: Task, beta: FloatArray, psd: bool) -> None:
+    def __init__(
+        self, gram: Gram, task: Task, beta: FloatArray, psd: bool, polish: bool = False
+    ) -> None:
         super().__init__(gram, task, beta, psd)
+        self.polish = polish
         self.steps = pair_steps if task.has_intercept else single_steps
         self.decision = np.zeros(task.n)
         self.g = -task.p
-        if beta.any() and task.n > BLOCK:  # a smaller one is computed exactly at once
+        if beta.any() and task.n > WHOLE:  # a smaller one is computed exactly at once
             support = np.flatnonzero(beta)
             gram.accumulate(support, beta[support], self.g)
             self._add_ridge(slice(None), beta)
@@ -161,6 +180,12 @@ class _QuadraticState(DualState):
             return bool(violation <= target)
 
         alternate(newton, steps, task, beta, polish)
+        if index is None and self.polish and not polish:
+            # Nothing waits for other blocks: the exact solution may be one Newton step away.
+            n_free = task.count_free(beta)
+            if 0 < n_free <= MAX_POLISH_VARIABLES:
+                newton(n_free, 0)
+                steps(task.n)
         changed = np.flatnonzero(beta != self.beta[part])
         if index is None:
             self.g = g

@@ -40,7 +40,7 @@ models = [
     (KernelClustering(5), cloud[:250]),
     (KernelClustering(max_clusters=4), grid[:150]),
     (MaxMarginClustering(5), cloud[:600]),
-    (MaxMarginClustering(2), cloud[:80]),
+    (MaxMarginClustering(2), cloud[:100]),
     (RIMClustering(5), cloud[:600]),
     (BayesianMaxMarginClustering(5, max_iter=10), cloud[:600]),
 ]

@@ -20,7 +20,7 @@ from kernelfit.clustering.ties import first_least, first_least_columns
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import one_blas_thread
 
-_CONFIDENCE = 2.0  # decision of a point for its own cluster to begin with
+_CONFIDENCE = 2.0  # of a point in its own cluster against all others together, to begin with
 
 
 class RIMClustering(BaseClustering):
@@ -163,7 +163,7 @@ class RIMClustering(BaseClustering):
         result = maximise_information(
             F,
             counts / counts.sum(),
-            _CONFIDENCE * np.eye(n_clusters)[best.labels],
+            (_CONFIDENCE + np.log(n_clusters)) * np.eye(n_clusters)[best.labels],
             self.penalty,
             max_iter=self.max_iter,
             tol=self.tol,

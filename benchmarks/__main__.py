@@ -9,6 +9,7 @@ from importlib import import_module
 BENCHMARKS = {
     "imports": ("time of importing, beside sklearn.svm", "20 s"),
     "svm_grid": ("KernelSVCCV beside GridSearchCV(SVC())", "1 min"),
+    "jobs": ("searches on one core and on two", "2 min"),
     "metric": (
         "one fit of each metric: its time, and the error of ridge regression after it",
         "3 min",

@@ -252,7 +252,7 @@ def _part(tables, names, contenders, score, best):
 
 
 def _slow(tables):
-    """Return what the slow contenders reach beside AutoKernel, each on the sets measured so far."""
+    """Return a part on slow contenders beside AutoKernel, each on the sets measured so far."""
     rows = []
     for contender in SLOW:
         for score, names, best in SCORES:
@@ -261,7 +261,14 @@ def _slow(tables):
                 ours, other = _overall(means, score)
                 wins = round(len(means) * (2.0 - ranks[0]))
                 rows.append([contender, LABELS[score], len(means), wins, float(ours), float(other)])
-    return rows
+    if not rows:
+        return []
+    return [
+        "Slow contenders, on some sets and splits so far: a random search of 30 points for "
+        "CatBoost, RealMLP and xRFM at the defaults of pytabkit. Sets on which AutoKernel leads, "
+        "and means.",
+        markdown(["contender", "score", "sets", "ahead", OURS, "contender's"], rows),
+    ]
 
 
 def _overall(means, score):
@@ -318,10 +325,7 @@ def page():
         markdown(["mean (rank)", "sets", *present], summary),
         markdown(["set", "score", *present], details),
         markdown(["", *present], [["seconds of a fit, mean", *seconds]]),
-        "Slow contenders, on some sets and splits so far: a random search of 30 points for "
-        "CatBoost, RealMLP and xRFM at the defaults of pytabkit. Sets on which AutoKernel leads, "
-        "and means.",
-        markdown(["contender", "score", "sets", "ahead", OURS, "contender's"], _slow(tables)),
+        *_slow(tables),
         "Share of the targets inside the intervals and sets of AutoKernel, %:",
         markdown(["set", *(f"level {level}" for level in LEVELS)], covered),
         records=tables.values(),

@@ -130,6 +130,7 @@ def page():
         f"number has an index of {CLEAR} or more; there KernelClustering finds it within one in "
         f"{sum(near)} of {len(near)} draws.",
         markdown(["set", "classes", "are clusters", OURS, "HDBSCAN"], rows),
+        "Seconds are those of the clock, of a machine that may have been busy.",
         markdown(["", *methods], [["seconds of a fit, mean", *seconds]]),
         records=tables.values(),
     )

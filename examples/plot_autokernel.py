@@ -3,12 +3,13 @@ A table in, an ensemble out
 ===========================
 
 `AutoKernelClassifier` needs no choices. It tries kernel machines of several kinds on views of the
-table that are learned inside the folds, mixes those that help, and says how good it will be. Here
-it gets two kinds only, so that this page builds in seconds.
+table that are learned inside the folds, and mixes those that help. Here it gets two kinds only, so
+that this page builds in seconds.
 """
 
 # %%
-# Some of the rows are for training. What the folds foretell is close to what comes.
+# Some of the rows are for training. ``model.cv_score_`` would foretell the accuracy on the others:
+# it repeats the fit without each fold.
 
 import matplotlib.pyplot as plt
 from sklearn.calibration import CalibrationDisplay
@@ -24,7 +25,7 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 model = AutoKernelClassifier(members=["gaussian", "laplacian"], random_state=0)
 model.fit(X_train, y_train)
-print(f"foretold {model.cv_score_:.3f}, on new rows {model.score(X_test, y_test):.3f}")
+print(f"accuracy on new rows: {model.score(X_test, y_test):.3f}")
 
 # %%
 # The weights of the mixture solve a convex problem. Its duality gap says how well:

@@ -51,7 +51,7 @@ MAY_USE_SKLEARN = {
 }
 MAY_USE_PRIVATE_SKLEARN = Path("utils", "sklearn_private.py")
 # Imported inside functions, by one module each.
-OPTIONAL = {"jinja2", "matplotlib", "torch", "triton", "dask"}
+OPTIONAL = {"jinja2", "matplotlib", "torch", "triton", "dask", "ray"}
 OF_THE_COMMAND = {"typer", "rich", "pandas"}
 # A leading underscore means "used in its own package", also behind a dot. What others may reach:
 PROTOCOLS = {

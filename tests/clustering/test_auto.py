@@ -158,4 +158,4 @@ def test_the_clusters_are_those_of_spectral_clustering():
     model = KernelClustering(3, random_state=0).fit(X)
     K = model.model_.affinity_matrix_
     plain = CDSKClustering(3, affinity="precomputed", max_iter=0, random_state=0).fit(K)
-    assert adjusted_rand_score(model.labels_, plain.labels_) > 0.95
+    assert adjusted_rand_score(model.model_.labels_, plain.labels_) > 0.95

@@ -20,10 +20,22 @@ from kernelfit.kernels.standard import RBF
         st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(1, 3)), min_size=2, max_size=20
     )
 )
-def test_adjusted_rand_is_that_of_repeated_points(points):
+def test_adjusted_rand_against_all_pairs(points):
+    """And it is scikit-learn's where every point is repeated very often."""
     first, second, counts = np.array(points).T
-    expected = adjusted_rand_score(np.repeat(first, counts), np.repeat(second, counts))
-    assert adjusted_rand(first, second, counts.astype(float)) == pytest.approx(expected, abs=1e-12)
+    p = counts / counts.sum()
+    pairs = np.outer(p, p)
+    same_first, same_second = first[:, None] == first, second[:, None] == second
+    both, a, b = (pairs[same].sum() for same in (same_first & same_second, same_first, same_second))
+    found = adjusted_rand(first, second, counts.astype(float))
+    assert adjusted_rand(first, second, 1e-200 * counts) == pytest.approx(found, abs=1e-9)
+    if a == b == 1.0:
+        assert found == 1.0
+    else:
+        expected = (both - a * b) / (0.5 * (a + b) - a * b)
+        assert found == pytest.approx(expected, abs=1e-9)
+        often = [np.repeat(labels, 200 * counts) for labels in (first, second)]
+        assert found == pytest.approx(adjusted_rand_score(*often), abs=0.1)
 
 
 def blobs(n=120, centers=4):
@@ -60,6 +72,19 @@ def test_a_count_is_a_repeated_point():
 def test_as_many_clusters_as_points():
     found = partitions(np.eye(4), np.ones(4), [4])
     assert len(np.unique(found.labels[0])) == 4
+
+
+def test_a_failure_of_the_fast_eigensolver_is_made_up_for(monkeypatch):
+    X, _ = blobs()
+    expected = partitions(gaussian(X, None), np.ones(len(X)), [4])
+
+    def fail(*arguments, **options):
+        raise np.linalg.LinAlgError("Internal Error.")
+
+    monkeypatch.setattr("kernelfit.clustering.stability.eigh", fail)
+    found = partitions(gaussian(X, None), np.ones(len(X)), [4])
+    np.testing.assert_allclose(found.eigenvalues, expected.eigenvalues, atol=1e-10)
+    assert adjusted_rand_score(found.labels[0], expected.labels[0]) == 1.0
 
 
 def test_true_clusters_are_found_again_and_others_are_not():

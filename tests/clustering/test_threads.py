@@ -17,7 +17,7 @@ SCRIPT = """
 import hashlib, sys, warnings
 import numpy as np
 from kernelfit import BayesianMaxMarginClustering, CDSClustering, CDSKClustering, KernelKMeans
-from kernelfit import MaxMarginClustering, RIMClustering
+from kernelfit import KernelClustering, MaxMarginClustering, RIMClustering
 
 warnings.simplefilter("ignore")
 n_jobs = {n_jobs}
@@ -37,6 +37,8 @@ models = [
     (CDSKClustering(5, affinity="random_forest"), cloud[:300]),
     (CDSClustering(5), grid[:400]),
     (KernelKMeans(5), cloud),
+    (KernelClustering(5), cloud[:250]),
+    (KernelClustering(max_clusters=4), grid[:150]),
     (MaxMarginClustering(5), cloud[:600]),
     (MaxMarginClustering(2), cloud[:80]),
     (RIMClustering(5), cloud[:600]),
@@ -72,7 +74,7 @@ def one_thread():
 @pytest.mark.parametrize(("threads", "n_jobs"), [(2, 1), (1, 2), (2, 2), (2, None)])
 def test_bits_do_not_depend_on_threads(threads, n_jobs, one_thread):
     """Labels, weights, embeddings and predictions, each fit in a process of its own."""
-    assert len(one_thread) == 16
+    assert len(one_thread) == 18
     assert run(threads, n_jobs) == one_thread
 
 

@@ -26,6 +26,7 @@ from kernelfit import (
 )
 from kernelfit.inspection import audit
 from kernelfit.kernels.standard import RBF
+from kernelfit.utils.torch_device import load_triton
 from tests.reference.devices import devices
 
 MACHINES = [
@@ -66,6 +67,12 @@ def test_without_a_gpu_one_sentence(make, monkeypatch):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(RuntimeError, match='device="cuda" needs a GPU that torch can use'):
         make(device="cuda").fit(X, y)
+
+
+def test_without_triton_one_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "triton", None)
+    with pytest.raises(ImportError, match='device="cuda" needs triton'):
+        load_triton()
 
 
 @pytest.mark.parametrize("name", ["gpu", "cpu:x", "mps", "meta"])

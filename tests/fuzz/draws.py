@@ -24,7 +24,7 @@ ESTIMATORS = [
 ]
 # Parameters that do not change what is fitted, or are drawn elsewhere: n_jobs by a check. Devices
 # have tests of their own.
-LEFT_ALONE = {"verbose", "n_jobs", "feature_map", "device"}
+LEFT_ALONE = {"verbose", "n_jobs", "checkpoint", "feature_map", "device"}
 
 
 def generator(seed: int, part: str) -> np.random.Generator:

@@ -126,7 +126,7 @@ def test_weights_of_a_bank_are_named():
     model = kf.MKLClassifier(kernels=bank).fit(X, Y)
     display = WeightsDisplay.from_estimator(model)
     assert_allclose(display.weights, model.weights_)
-    assert display.names == ["RBF, gamma 0.1", "RBF, gamma 1", "Linear, on x1"]
+    assert display.names == ["RBF, gamma 0.1", "RBF, gamma 1", "x1: Linear"]
     widths = [bar.get_width() for bar in display.bars_]
     assert_allclose(widths, np.sort(model.weights_[model.weights_ > 0])[::-1])
     few = WeightsDisplay(np.array([0.5, 0.3, 0.2]), list("abc")).plot(max_bars=1)

@@ -11,12 +11,14 @@ from tests.reference.devices import devices
 
 torch = pytest.importorskip("torch")
 
+from kernelfit.kernels import device_gram  # noqa: E402
 from kernelfit.kernels.device import (  # noqa: E402
     decision_on_device,
     device_kernel,
     locality_order,
 )
 from kernelfit.kernels.device_gram import matrix_on_device, on_device  # noqa: E402
+from kernelfit.kernels.device_tiles import far_apart  # noqa: E402
 
 WIDTHS = (0.3, 0.0, 1.7, 0.4)
 KERNELS = [
@@ -83,6 +85,25 @@ def test_gram_reads_as_the_matrix(kernel, device, stored):
     wide = gram.products(rows, torch.as_tensor(coef, device=gram.device)).cpu().numpy()
     assert_allclose(wide[2], K[:, index[2]] @ coef[2], atol=1e-11 * size)
     assert_allclose(gram.blocks(rows)[1].cpu(), K[np.ix_(index[1], index[1])], atol=1e-11 * size)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_tiles_far_apart_are_skipped_and_no_others(device, monkeypatch):
+    monkeypatch.setattr(device_gram, "_ROW_TILE", 16)
+    monkeypatch.setattr(device_gram, "_COLUMN_TILE", 8)
+    skipped = []
+
+    def noted(*args):
+        skipped.append(far_apart(*args))
+        return skipped[-1]
+
+    monkeypatch.setattr(device_gram, "far_apart", noted)
+    X = np.random.default_rng(1).uniform(0.0, 10.0, (300, 1))
+    gram = on_device(RBF(3.0), X, device, 1e9)
+    beta = np.random.default_rng(0).standard_normal(300)
+    found = gram.decision(torch.as_tensor(beta[gram.order], device=gram.device)).cpu().numpy()
+    assert_allclose(found, (RBF(3.0)(X) @ beta)[gram.order], atol=1e-13 * np.abs(beta).sum())
+    assert 0.1 < torch.cat(skipped).to(torch.float64).mean() < 0.9
 
 
 @pytest.mark.parametrize("device", devices())

@@ -126,6 +126,7 @@ def test_autokernel_on_a_frame(classify, tmp_path):
     cls = kf.AutoKernelClassifier if classify else kf.AutoKernelRegressor
     y = np.where(Y == 1, "<i>a</i>", "b & c") if classify else TARGET
     model = cls(members=["gaussian", "laplacian"], random_state=0).fit(frame[:60], y[:60])
+    foretold = f"{100 * model.cv_score_:.1f} % accuracy" if classify else ""
     page = report(model, tmp_path, frame[:60], y[:60], frame[60:], y[60:], title="A <title>")
     assert titles(page) == COMMON | {"parameters"}
     text = " ".join(page.texts)
@@ -133,18 +134,23 @@ def test_autokernel_on_a_frame(classify, tmp_path):
     assert "größe $x$" in text
     assert "<b>度</b>" in text  # as text, not as a tag
     assert "b" not in page.tags
-    assert f"{100 * model.cv_score_:.1f} %" in text or f"{model.cv_score_:.3f}" in text
+    assert foretold in text
+    assert ("foretell" in text) == classify  # never computed for the report alone
     for name in model.leaderboard_["member"][:5]:
         assert name in text
 
 
-def test_clusterings(tmp_path):
+def test_clusterings(tmp_path, unrendered):
     model = kf.CDSKClustering(2, random_state=0).fit(X)
     page = report(model, tmp_path, X, None)
     assert titles(page) == {"choice", "proof", "kernel", "points", "data"}
     assert "no proof of optimality" in " ".join(page.texts)
     page = report(kf.KernelKMeans(2, random_state=0).fit(X), tmp_path, X, None)
     assert titles(page) == {"choice", "kernel", "data"}
+    auto = kf.KernelClustering(2, random_state=0).fit(X)
+    page = report(auto, tmp_path, X, None)
+    assert titles(page) == {"choice", "kernel", "data", "parameters"}
+    assert auto.explanation_.split("\n")[0] in " ".join(page.texts)
 
 
 def test_outliers(tmp_path, unrendered):

@@ -122,6 +122,7 @@ def test_errors_of_the_users_objects(where):
 BLAS = """
 from threading import Event, Thread
 
+import joblib
 import numpy as np
 from threadpoolctl import threadpool_info
 
@@ -152,7 +153,8 @@ left.set()
 other.join()
 assert blas_threads() == {2}, blas_threads()
 X = np.random.default_rng(0).standard_normal((60, 2))
-KernelSVCCV([0.5, 1.0], [1.0, 10.0], cv=4, n_jobs=2).fit(X, X[:, 0] > 0)
+with joblib.parallel_config(backend="threading"):
+    KernelSVCCV([0.5, 1.0], [1.0, 10.0], cv=4, n_jobs=2).fit(X, X[:, 0] > 0)
 assert blas_threads() == {2}, blas_threads()
 """
 

@@ -316,7 +316,7 @@ def test_volumes_serve_all_widths_of_the_tube(monkeypatch):
         KNPLClassifierCV([0.1, 1.0], etas=[0.1], **COSTLY),
     ],
 )
-def test_distances_are_computed_once(monkeypatch, search):
+def test_distances_are_computed_once_a_fold(monkeypatch, search):
     X, y = classes()
     calls, geometry = [], RBF.geometry
 
@@ -325,8 +325,11 @@ def test_distances_are_computed_once(monkeypatch, search):
         return geometry(A, B)
 
     monkeypatch.setattr(RBF, "geometry", staticmethod(counting))
-    clone(search).fit(X, y)
-    assert calls == [(len(X), None)]
+    search = clone(search).fit(X, y)
+    n_folds, n_machines = search.n_splits_, len(search.estimators_)
+    # Inside and across every fold: once for the grid, and for the exact values of each machine.
+    assert len(calls) == (1 + n_machines) * 2 * n_folds + n_machines
+    assert calls.count((len(X), None)) == n_machines
 
 
 def test_a_kernel_of_the_user_is_called_once():

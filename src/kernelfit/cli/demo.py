@@ -77,7 +77,7 @@ def run(output: Output, folder: Path, quick: bool, tell: Callable[[str], None]) 
         ["method", "right", "log loss", "proved", "fit"],
         [
             [row["method"], f"{100 * row['accuracy']:.1f} %", f"{row['log loss']:.3f}",
-             "-" if row["gap"] is None else f"{100 * row['gap']:.2g} %", seconds(row["seconds"])]
+             _percent(row["gap"]), seconds(row["seconds"])]
             for row in rows
         ],
         "right: share of the test rows; log loss: how good the probabilities are, the smaller the\n"
@@ -96,3 +96,10 @@ def run(output: Output, folder: Path, quick: bool, tell: Callable[[str], None]) 
         X_test=frame.iloc[test], y_test=y[test], title="Breast tumours",
     )  # fmt: skip
     output.say(f"report: {path.resolve()}", report=str(path))
+
+
+def _percent(gap: float | None) -> str:
+    """Return a relative gap in percent; below what matters, a bound."""
+    if gap is None:
+        return "-"
+    return "< 0.0001 %" if gap < 1e-6 else f"{100 * gap:.2g} %"

@@ -27,6 +27,7 @@ _SUBSAMPLES = 8
 _SHARE = 0.8  # of the points in a subsample
 _SAME_UNIT = 2.0  # ratio of the quartiles of the columns' ranges
 _WIDEST = 3.0  # ratio of the largest to the median range
+_LEAST_COUNT = 1e-12  # relative to the largest: products of two do not vanish
 _DOUBTFUL = 0.6  # stability below which clusters may be arbitrary
 
 
@@ -93,7 +94,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     embedding_ : ndarray of shape (n_samples, n_clusters_)
         Spectral embedding of the rows.
     model_ : CDSKClustering
-        The clustering of the rows, as numbers, on the graph chosen.
+        The clustering of the different rows, as numbers, on the graph chosen.
     n_features_in_ : int
         Columns of the table.
     feature_names_in_ : ndarray of str
@@ -201,10 +202,12 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     def _learn(self, table, weight, seed):
         rows = distinct_points(table, weight)
         distinct = table[rows.first]
+        counts = np.maximum(rows.counts / rows.counts.max(), _LEAST_COUNT)
         reasons = [self._choose_scaling(distinct)]
-        self._view = learn_view(distinct, self._schema.is_category, rows.counts, self.scaling_)
+        self._view = learn_view(distinct, self._schema.is_category, counts, self.scaling_)
         Z = self._view(table)
-        graph, number = self._choose(Z[rows.first], rows.counts, seed, reasons)
+        points = Z[rows.first]
+        graph, number = self._choose(points, counts, seed, reasons)
         self.graph_, self.n_clusters_ = graph.name, number
         self.explanation_ = "\n".join(reasons)
         self.model_ = _OnGraph(
@@ -213,9 +216,12 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             max_iter=0,
             random_state=seed,
             n_jobs=self.n_jobs,
-        ).fit(Z, sample_weight=weight)
-        self.labels_ = self.model_.labels_
-        self.embedding_ = self.model_.embedding_
+        ).fit(points, sample_weight=counts)
+        self.labels_ = self.model_.predict(Z)
+        self.embedding_ = self.model_.embedding_[rows.place]
+        absent = np.flatnonzero(rows.place < 0)
+        if absent.size:
+            self.embedding_[absent] = self.model_.transform(Z[absent])
 
     def _choose_scaling(self, table):
         """Set `scaling_` and return the reason."""

@@ -63,10 +63,20 @@ def partitions(K: Any, counts: Array, numbers: Sequence[int]) -> Partitions:
     root = np.where(degrees > 0, 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0)), 0.0)
     N *= root[:, None]
     N *= root
-    values, vectors = eigh(N, subset_by_index=(max(n - most - 1, 0), n - 1), overwrite_a=True)
-    vectors = vectors[:, ::-1] / np.sqrt(counts)[:, None]  # the entries of repeated points
+    values, vectors = _leading(N, min(most + 1, n))
+    vectors = vectors / np.sqrt(counts)[:, None]  # the entries of repeated points
     labels = tuple(_partition(vectors[:, :k], counts) for k in numbers)
-    return Partitions(labels, values[::-1])
+    return Partitions(labels, values)
+
+
+def _leading(N: Array, m: int) -> tuple[Array, Array]:
+    """Return the m leading eigenpairs, in descending order."""
+    n = len(N)
+    try:
+        values, vectors = eigh(N, subset_by_index=(n - m, n - 1))
+    except np.linalg.LinAlgError:  # the fast method gives up on some matrices of equal blocks
+        values, vectors = np.linalg.eigh(N)
+    return values[: -m - 1 : -1], vectors[:, : -m - 1 : -1]
 
 
 def _partition(vectors: Array, counts: Array) -> Labels:

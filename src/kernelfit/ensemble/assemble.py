@@ -16,6 +16,7 @@ from kernelfit.ensemble.members import Member
 from kernelfit.ensemble.outcome import Classification, Regression
 from kernelfit.ensemble.search import MAX_ROWS, Clock, Fold, Found, Search
 from kernelfit.ensemble.training import Trained, train, training_seconds
+from kernelfit.utils.checkpoint import Checkpoint
 
 Array = NDArray[Any]
 
@@ -93,6 +94,7 @@ def assemble(
     n_jobs: int | None = None,
     clock: Clock | None = None,
     report: Callable[..., None] = lambda *_: None,
+    checkpoint: Checkpoint | None = None,
 ) -> Ensemble:
     """Search members, mix them and train them on all rows.
 
@@ -109,11 +111,13 @@ def assemble(
     compress : bool, default=False
         Whether to predict faster at some loss.
     n_jobs : int, default=None
-        Threads; the result does not depend on it.
+        Folds, and members at the end, worked on at a time; the result does not depend on it.
     clock : Clock, default=None
         No limit when None.
     report : callable, default=None
         ``report(done, total, what, found)`` after every unit of work.
+    checkpoint : Checkpoint, default=None
+        Where the scores of a recipe on a fold are kept.
 
     Returns
     -------
@@ -124,7 +128,10 @@ def assemble(
         clock.reserved = min(0.2 * clock.limit + 3.0 * training_seconds(n), 0.5 * clock.limit)
     rows, folds, order = _search_rows(data, folds, seed)
     sample = data.take(rows)
-    search = Search(sample, folds, order, seed=seed, n_jobs=n_jobs, clock=clock, report=report)
+    search = Search(
+        sample, folds, order, seed=seed, n_jobs=n_jobs, clock=clock, report=report,
+        checkpoint=checkpoint,
+    )  # fmt: skip
     found = search.run(recipes)
     members = [member for one in found for member in one.members]
     scores = np.concatenate([one.scores[one.chosen] for one in found])

@@ -45,7 +45,11 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     categorical_features : list of str or int, or mask, default=None
         Columns to read as categories, beside those whose type says so.
     n_jobs : int, default=None
-        Threads. The result does not depend on it.
+        Folds, and members at the end, worked on at a time: in threads, unless a backend of joblib
+        is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which the scores of a recipe on a fold are kept, so that a search that was
+        interrupted goes on from there: with the same result, unless a `time_limit` decides.
     random_state : int, RandomState instance or None, default=None
         Draws the folds, the forests and the rows of the race.
     device : {"cpu"}, default="cpu"
@@ -70,7 +74,7 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
         Their weights.
     cv_score_ : float
         The mean score of the folds, nested: for each, members are searched, mixed and trained anew
-        without it. Computed on first use, which takes about twice as long as the fit.
+        without it. Computed on first use, which takes two to four times as long as the fit.
     certificate_ : dict
         "stack", the duality gap of the weights; "pull", the rho of
         their problem; "machines", the relative gaps of the members.
@@ -217,7 +221,11 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     categorical_features : list of str or int, or mask, default=None
         Columns to read as categories, beside those whose type says so.
     n_jobs : int, default=None
-        Threads. The result does not depend on it.
+        Folds, and members at the end, worked on at a time: in threads, unless a backend of joblib
+        is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which the scores of a recipe on a fold are kept, so that a search that was
+        interrupted goes on from there: with the same result, unless a `time_limit` decides.
     random_state : int, RandomState instance or None, default=None
         Draws the folds, the forests and the rows of the race.
     device : {"cpu"}, default="cpu"
@@ -240,7 +248,7 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
         Their weights.
     cv_score_ : float
         The mean score of the folds, nested: for each, members are searched, mixed and trained anew
-        without it. Computed on first use, which takes about twice as long as the fit.
+        without it. Computed on first use, which takes two to four times as long as the fit.
     certificate_ : dict
         "stack", the duality gap of the weights, with targets in units of half their range; "pull",
         the rho of their problem; "machines", the relative gaps of the members.

@@ -1,6 +1,7 @@
 """What both AutoKernel estimators share: reading, search, combination, training, reports."""
 
 from numbers import Integral, Real
+from os import PathLike
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +19,8 @@ from kernelfit.ensemble.members import choose_recipes
 from kernelfit.ensemble.part import Machines, TrainingPart
 from kernelfit.ensemble.search import Clock
 from kernelfit.utils.atomic import blank_copy
+from kernelfit.utils.checkpoint import Checkpoint
+from kernelfit.utils.digest import digest
 from kernelfit.utils.progress import ProgressBar
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.table import check_table, read_schema
@@ -41,6 +44,7 @@ class AutoKernel(BaseEstimator):
         "scoring": [str, callable, None],
         "categorical_features": ["array-like", None],
         "n_jobs": [Integral, None],
+        "checkpoint": [str, PathLike, None],
         "random_state": ["random_state"],
         "device": [StrOptions({"cpu"})],
         "verbose": ["verbose"],
@@ -57,6 +61,7 @@ class AutoKernel(BaseEstimator):
         scoring=None,
         categorical_features=None,
         n_jobs=None,
+        checkpoint=None,
         random_state=None,
         device="cpu",
         verbose=0,
@@ -69,6 +74,7 @@ class AutoKernel(BaseEstimator):
         self.scoring = scoring
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.device = device
         self.verbose = verbose
@@ -108,6 +114,8 @@ class AutoKernel(BaseEstimator):
         table = fitted._read_training_table(X)
         data = Data(table[rows], fitted._schema.is_category, targets, labels, weight[rows])
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        if self.checkpoint is not None and self.random_state is None:
+            seed = Checkpoint.note(self.checkpoint).get("seed", seed)
         folds = self._folds(X, y, rows, data, seed)
         fitted._learn(data, rows, folds, seed, clock, sample_weight is not None)
         self.__dict__ = fitted.__dict__
@@ -167,6 +175,7 @@ class AutoKernel(BaseEstimator):
             found = assemble(
                 data, folds, recipes, seed=seed, single=not self.ensemble, compress=self.compress,
                 n_jobs=self.n_jobs, clock=clock, report=bar.show,
+                checkpoint=self._open_checkpoint(data, folds, seed),
             )  # fmt: skip
         self._data, self._cv_folds, self._seed = found.sample, found.folds, seed
         self._tested, self.search_indices_ = found.tested, rows[found.rows[found.tested]]
@@ -184,6 +193,18 @@ class AutoKernel(BaseEstimator):
         self.search_rows_ = len(found.tested)
         self.training_ = found.trained.how
         self.fit_time_ = clock.spent
+
+    def _open_checkpoint(self, data, folds, seed):
+        """Return where scores are kept, or None."""
+        if self.checkpoint is None:
+            return None
+        identity = {
+            "estimator": type(self).__name__,
+            "data": digest(vars(data)),
+            "folds": digest(folds),
+            "parameters": digest(self.members, seed),
+        }
+        return Checkpoint(self.checkpoint, identity, {"seed": seed})
 
     @property
     def fold_predictions_(self):

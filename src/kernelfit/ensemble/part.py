@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -17,6 +16,7 @@ from kernelfit.ensemble.svm import solve_svms
 from kernelfit.solvers.landmarks import choose_landmarks, solve_on_landmarks
 from kernelfit.solvers.ridge import solve_ridges
 from kernelfit.tasks.losses import squared
+from kernelfit.utils.jobs import run_in_order
 
 Array = NDArray[Any]
 
@@ -47,15 +47,36 @@ class TrainingPart:
             self._features[key] = learn_features(self._data, recipe, self._seed)
         return self._features[key]
 
+    def knows(self, recipe: Any) -> Features | None:
+        """Return the features of a recipe if they have been learned."""
+        return self._features.get(self._key(recipe))
+
+    def keep(self, recipe: Any, features: Features | None) -> None:
+        """Take features that were learned elsewhere."""
+        if features is not None:
+            self._features[self._key(recipe)] = features
+
     def learn(self, members: Sequence[Member], n_jobs: int | None) -> None:
-        """Learn the features of some members, in threads."""
+        """Learn the features of some members, several at a time."""
         recipes = {self._key(member.recipe): member.recipe for member in members}
-        learned = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(learn_features)(self._data, recipe, self._seed) for recipe in recipes.values()
-        )
+        jobs = [(recipe, self._seed) for recipe in recipes.values()]
+        learned = run_in_order(learn_features, jobs, (self._data,), n_jobs=n_jobs)
         self._features.update(zip(recipes, learned, strict=True))
         for features in learned:
             self._points_of(features)
+
+    def own(self, machine: Any, member: Member) -> Any:
+        """Return a machine of another process with the features and points of this one.
+
+        By these, machines that are evaluated together know what they share.
+        """
+        features = self.features(member.recipe)
+        if isinstance(machine, EstimatorMachine):
+            return replace(machine, features=features)
+        points = self._points_of(features)
+        if len(machine.points) != len(points):  # landmarks
+            points = machine.points
+        return replace(machine, features=features, points=points)
 
     def _key(self, recipe: Any) -> Any:
         return recipe.shape, recipe.metric, recipe.kernel == "forest"

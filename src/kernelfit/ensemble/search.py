@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from kernelfit.ensemble.features import Data
+from kernelfit.ensemble.features import Data, Features
 from kernelfit.ensemble.members import Member
 from kernelfit.ensemble.outcome import log_losses, squared_losses
 from kernelfit.ensemble.part import TrainingPart
-from kernelfit.utils.threads import threads_for
+from kernelfit.utils.checkpoint import Checkpoint
+from kernelfit.utils.digest import digest
+from kernelfit.utils.jobs import Shared, run_jobs
 
 Array = NDArray[Any]
 Fold = tuple[Array, Array]
@@ -129,10 +130,12 @@ class Search:
         All rows, in an order whose beginnings are balanced: the race is on the first ones.
     seed : int
     n_jobs : int or None
-        Threads, one a fold; the result does not depend on it.
+        Folds worked on at a time; the result does not depend on it.
     clock : Clock
     report : callable
         ``report(done, total, what, best loss)`` after every unit of work.
+    checkpoint : Checkpoint, default=None
+        Where the scores of a recipe on a fold are kept.
     """
 
     def __init__(
@@ -145,7 +148,9 @@ class Search:
         n_jobs: int | None,
         clock: Clock,
         report: Callable[..., None],
+        checkpoint: Checkpoint | None = None,
     ) -> None:
+        self._checkpoint = checkpoint
         self._data, self._n_jobs, self._clock, self._report = data, n_jobs, clock, report
         self._folds, self._order, self._seed = folds, order, seed
         self._few = self._rows(RACE_ROWS)
@@ -171,7 +176,7 @@ class Search:
                 (train[np.isin(train, rows)], test[np.isin(test, rows)]) for train, test in folds
             ]
             folds = [(train, test) for train, test in folds if len(train) and len(test)]
-        return _Rows(self._data, folds, self._seed)
+        return _Rows(self._data, folds, self._seed, self._checkpoint)
 
     def _choose_rows(self, recipes: Sequence[Any], raced: Found) -> None:
         """Take as many rows as leave time for half of the recipes."""
@@ -263,38 +268,68 @@ class Search:
 class _Rows:
     """Training parts and test rows of every fold."""
 
-    def __init__(self, data: Data, folds: Sequence[Fold], seed: int) -> None:
-        self._data = data
+    def __init__(
+        self, data: Data, folds: Sequence[Fold], seed: int, checkpoint: Checkpoint | None
+    ) -> None:
+        self._data, self._checkpoint = data, checkpoint
         self.folds = list(folds)
-        self._tests = [test for _, test in folds]
+        self._shared = Shared(data, self.folds, seed)
         self._parts = [TrainingPart(data.take(train), seed) for train, _ in folds]
-        self._count = np.bincount(np.concatenate(self._tests), minlength=len(data.weight))
+        tests = [test for _, test in folds]
+        self._count = np.bincount(np.concatenate(tests), minlength=len(data.weight))
 
     @property
     def tested(self) -> Array:
         """The rows that some fold tests."""
         return np.flatnonzero(self._count)
 
+    def _key(self, k: int, *what: Any) -> str:
+        return f"{k:03d}-" + digest(what, *self.folds[k])[:40]
+
+    def _stored(self, k: int, *what: Any) -> Array | None:
+        """Return the scores on a fold that an earlier run has kept, or None."""
+        if self._checkpoint is None:
+            return None
+        return (self._checkpoint.get(self._key(k, *what)) or {}).get("scores")
+
     def scores(
         self, recipe: Any, widths: Sequence[float], ridges: Sequence[float], n_jobs: int | None
     ) -> Array:
         """Return out-of-fold scores of shape (n_widths, n_ridges, n, k)."""
-        data = self._data
-
-        def one(part: TrainingPart, test: Array) -> Array:
-            return part.scores(recipe, widths, ridges, data.table[test])
-
-        with threads_for(len(data.weight)):
-            results = Parallel(n_jobs=n_jobs, prefer="threads")(
-                delayed(one)(part, test)
-                for part, test in zip(self._parts, self._tests, strict=True)
-            )
+        data, folds = self._data, self.folds
+        found = {k: self._stored(k, recipe, widths, ridges) for k in range(len(folds))}
+        left = [k for k, scores in found.items() if scores is None]
+        jobs = [(k, recipe, widths, ridges, self._parts[k].knows(recipe)) for k in left]
+        for number, (scores, features) in run_jobs(_fold_scores, jobs, self._shared, n_jobs=n_jobs):
+            k = left[number]
+            found[k] = scores
+            self._parts[k].keep(recipe, features)
+            if self._checkpoint is not None:
+                self._checkpoint.put(self._key(k, recipe, widths, ridges), {"scores": scores})
         out = np.zeros((len(widths), len(ridges), *data.targets.shape))
-        for result, test in zip(results, self._tests, strict=True):
-            out[:, :, test] += result
+        for k, (_, test) in enumerate(folds):
+            out[:, :, test] += found[k]
         out[:, :, self._count == 0] = np.nan
         out /= np.maximum(self._count, 1)[:, None]
         return out
+
+
+def _fold_scores(
+    data: Data,
+    folds: Sequence[Fold],
+    seed: int,
+    k: int,
+    recipe: Any,
+    widths: Sequence[float],
+    ridges: Sequence[float],
+    features: Features | None,
+) -> tuple[Array, Features]:
+    """Return the scores of a recipe on one fold, and the features that it learned there."""
+    train, test = folds[k]
+    part = TrainingPart(data.take(train), seed)
+    part.keep(recipe, features)
+    scores = part.scores(recipe, widths, ridges, data.table[test])
+    return scores, part.features(recipe)
 
 
 def _around(recipe: Any, raced: Sequence[Member]) -> tuple[list[float], list[float]]:

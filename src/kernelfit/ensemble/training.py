@@ -7,13 +7,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.linalg.lapack import dpotrf
 
-from kernelfit.ensemble.features import Data
+from kernelfit.ensemble.features import Data, Features
 from kernelfit.ensemble.members import Member
 from kernelfit.ensemble.part import Machines, TrainingPart
 from kernelfit.ensemble.search import Clock
+from kernelfit.utils.jobs import run_in_order
 from kernelfit.utils.threads import threads_for
 
 _MAX_MATRIX_BYTES = 2**30  # of a kernel matrix; one is held at a time
@@ -100,7 +100,7 @@ def train(
         Seconds that each may take.
     seed : int
     n_jobs : int or None
-        Threads, where the rows are few.
+        Members trained at a time, where the rows are few.
     clock : Clock
     compress : bool, default=False
         Whether a quarter of the points is to span the machines.
@@ -124,9 +124,10 @@ def train(
     with threads_for(n):
         if np.isinf(left) and n <= _MANY_ROWS:
             part.learn([members[k] for k in order], n_jobs)
-            jobs = (delayed(_timed)(part, members[k], m) for k in order)
-            for machine, taken in Parallel(n_jobs=n_jobs, prefer="threads")(jobs):
-                machines.append(machine)
+            jobs = [(members[k], m, part.knows(members[k].recipe)) for k in order]
+            found = run_in_order(_train_elsewhere, jobs, (data, seed), n_jobs=n_jobs)
+            for k, (machine, taken) in zip(order, found, strict=True):
+                machines.append(part.own(machine, members[k]))
                 seconds.append(taken)
             return Trained(Machines(machines), order, seconds, how)
         for k in order:
@@ -143,3 +144,11 @@ def _timed(part: TrainingPart, member: Member, m: int | None) -> tuple[Any, floa
     began = time.perf_counter()
     machine = part.fit(member, m)
     return machine, time.perf_counter() - began
+
+
+def _train_elsewhere(
+    data: Data, seed: int, member: Member, m: int | None, features: Features
+) -> tuple[Any, float]:
+    part = TrainingPart(data, seed)
+    part.keep(member.recipe, features)
+    return _timed(part, member, m)

@@ -74,6 +74,9 @@ class ClassifierMachine(ClassifierMixin):
     def _class_of_rows(self, y):
         return np.searchsorted(self.classes_, y)
 
+    def _has_several_groups(self):
+        return len(self.classes_) > 2
+
     def _make_plan(self, learner, targets, unit_cost):
         n_classes, one_vs_one = len(self.classes_), self.multi_class == "ovo"
         self._scheme = self.multi_class  # of the fit, whatever the parameter is later

@@ -1,6 +1,10 @@
 """What all kernel machines share: atomic fit, training, prediction, warnings and warm start."""
 
+import contextlib
+import copy
+import functools
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,7 +17,7 @@ from kernelfit.tasks.multiclass import decision_values, problem_coef
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.progress import GapForecast, show_progress
 from kernelfit.utils.sklearn_private import Interval
-from kernelfit.utils.threads import threads_for
+from kernelfit.utils.threads import one_blas_thread, threads_for
 from kernelfit.utils.validation import check_weights
 
 _CHUNK_BYTES = 2**26  # of kernel values computed at a time in prediction
@@ -121,11 +125,18 @@ class KernelMachine(BaseEstimator):
         plan : Plan
         rows : ndarray of int
         """
+        again = functools.partial(_plan_again, copy.copy(self), X, y, weight, matrix, Cs)
         whole = X
         X, targets, weight, unit_cost, rows = self._prepare(X, y, weight, Cs)
         self._check_matrix(whole)  # after the complaints of targets and weights
-        learner = self._learner(X, targets, weight, unit_cost, matrix)
-        return self._make_plan(learner, targets, unit_cost), rows
+        # Several groups may run in other processes, which must find the same bits.
+        with one_blas_thread() if self._has_several_groups() else contextlib.nullcontext():
+            learner = self._learner(X, targets, weight, unit_cost, matrix)
+        return replace(self._make_plan(learner, targets, unit_cost), remake=again), rows
+
+    def _has_several_groups(self):
+        """Return whether there is more than one kernel to learn, or there are several problems."""
+        return False
 
     def _prepare(self, X, y, weight, Cs=None):
         """Return the data to train on: X, targets, weights, costs for C = 1, and the rows.
@@ -361,3 +372,8 @@ class KernelMachine(BaseEstimator):
                 K = kernel.multiply(K_root[:, used], X, self._own_rows(number, used))
             values[:, group] += K @ coef[:, used].T
         return values
+
+
+def _plan_again(machine, *data):
+    """Return the plan of a machine, made where its data was sent."""
+    return copy.copy(machine)._plan(*data)[0]

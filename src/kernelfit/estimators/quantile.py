@@ -193,6 +193,9 @@ class KernelQuantileRegressor(RegressorMachine, FixedKernelMachine):
         self._one_level = np.ndim(self.quantile) == 0
         return super()._encode(y, weight)
 
+    def _has_several_groups(self):
+        return len(self.quantiles_) > 1
+
     def _make_plan(self, learner, targets, unit_cost):
         n = len(self.quantiles_)
         problems = (Problem(k, slice(None), k, targets) for k in range(n))

@@ -6,6 +6,7 @@ from kernelfit.inspection.adaptive import (
     diagnose_partition,
 )
 from kernelfit.inspection.audit import audit
+from kernelfit.inspection.cluster_displays import SilhouetteDisplay, StabilityDisplay
 from kernelfit.inspection.fit_displays import ConvergenceDisplay, MetricDisplay, WeightsDisplay
 from kernelfit.inspection.kernel_displays import (
     EmbeddingDisplay,
@@ -23,7 +24,9 @@ __all__ = [
     "KernelMatrices",
     "KernelMatrixDisplay",
     "MetricDisplay",
+    "SilhouetteDisplay",
     "SpectrumDisplay",
+    "StabilityDisplay",
     "WeightsDisplay",
     "audit",
     "diagnose_factor",

@@ -378,14 +378,14 @@ def describe_kernel(kernel: Any, features: Any = None) -> str:
     >>> from kernelfit.inspection.fit_displays import describe_kernel
     >>> from kernelfit.kernels.standard import RBF
     >>> describe_kernel(BankKernel(RBF(0.12345), features=(2,)), ["a", "b", "c"])
-    'RBF, gamma 0.123, on c'
+    'c: RBF, gamma 0.123'
     """
     if isinstance(kernel, BankKernel):
         name = describe_kernel(kernel.kernel)
         if kernel.features is None:
             return name
         own = [f"x{j}" if features is None else str(features[j]) for j in kernel.features]
-        return f"{name}, on {', '.join(own)}" if len(own) < 4 else f"{name}, on {len(own)} features"
+        return f"{', '.join(own) if len(own) < 4 else f'{len(own)} features'}: {name}"
     if isinstance(kernel, PositiveMatrixKernel):
         return "tessellated" if isinstance(kernel.basis, TessellatedBasis) else "polynomial"
     if not is_dataclass(kernel):

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from kernelfit.clustering.auto import KernelClustering
 from kernelfit.clustering.base import BaseClustering
 from kernelfit.clustering.cds import CDSKClustering
 from kernelfit.clustering.matrices import LowRank
@@ -113,6 +114,8 @@ def kernel_matrices(
     chosen = np.arange(n) if rows is None else np.asarray(rows, dtype=np.intp)
     if isinstance(machine, AutoKernel):
         return _of_ensemble(machine, X, chosen)
+    if isinstance(machine, KernelClustering):
+        machine = machine.model_
     if isinstance(machine, BaseClustering):
         return _of_clustering(machine, X, chosen)
     if not isinstance(machine, KernelMachine):
@@ -174,8 +177,8 @@ def _of_clustering(machine: Any, X: Any, rows: Indices) -> KernelMatrices:
         K = K.Z[rows] @ K.Z[rows].T
     else:
         K = _dense(K[rows][:, rows])
-    if not isinstance(machine, CDSKClustering):
-        return KernelMatrices(K, None, rows)
+    if not isinstance(machine, CDSKClustering) or np.ptp(machine.weights_) == 0.0:
+        return KernelMatrices(K, None, rows)  # no weights were learned
     b = machine.weights_
     mu = machine.mu_ / len(b) if machine.mode == "literal" else machine.mu_
     b = b[rows]

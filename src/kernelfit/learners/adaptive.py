@@ -188,6 +188,7 @@ class AdaptiveLearner:
             max_iter=self.max_iter,
             assume_psd=self.assume_psd,
             n_jobs=division.n_jobs,
+            source=self.gram.blocks(rows),
         )
         return result, mean
 

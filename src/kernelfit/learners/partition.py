@@ -16,13 +16,11 @@ others, which may be larger than it where the kernel is wide. Signs of classes b
 a regression do not: its blocks fit the targets alone already.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 
 from kernelfit.families.hadamard.dank import AdaptiveFamily
 from kernelfit.kernels.gram import Gram
@@ -39,6 +37,7 @@ from kernelfit.solvers.saddle.problem import (
     assess,
 )
 from kernelfit.tasks.task import Task
+from kernelfit.utils.jobs import run_in_order
 
 Indices = npt.NDArray[np.intp]
 
@@ -55,6 +54,7 @@ def learn_blocks(
     max_iter: int = 1000,
     assume_psd: bool = False,
     n_jobs: int | None = None,
+    source: Any = None,
 ) -> SaddleResult:
     """Solve every block alone and put the solutions side by side.
 
@@ -67,6 +67,9 @@ def learn_blocks(
         The block of every point.
     n_jobs : int, optional
         Blocks solved at a time, through joblib.
+    source : object, optional
+        Whose ``block(rows)`` gives the kernel matrix of a block, and which other processes can be
+        sent; `gram` itself when None.
 
     Returns
     -------
@@ -77,11 +80,11 @@ def learn_blocks(
     members = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "assume_psd": assume_psd}
 
-    def run(solve: Callable[..., Any]) -> tuple[FloatArray, list[Any]]:
-        jobs = (
-            delayed(solve)(gram.block(rows, exact=True), task.take(rows), rows) for rows in members
-        )
-        results = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
+    source = gram if source is None else source
+
+    def run(solve: Any, *shared: Any) -> tuple[FloatArray, list[Any]]:
+        jobs = [(rows,) for rows in members]
+        results = run_in_order(solve, jobs, (source, task, options, *shared), n_jobs=n_jobs)
         beta = np.zeros(task.n)
         for rows, result in zip(members, results, strict=True):
             beta[rows] = result.x
@@ -89,15 +92,10 @@ def learn_blocks(
 
     start = None
     if penalty.relative:
-        start, _ = run(lambda K, task, rows: solve_dual(K, task, **options))
+        start, _ = run(_solve_plain)
         penalty = penalty.absolute(start, weight, repeats)
     eta = penalty.eta
-
-    def solve_block(K: FloatArray, task: Task, rows: Indices) -> Any:
-        first = None if start is None else start[rows]
-        return solve_quartic_dual(K, task, eta, weight=weight[rows], start=first, **options)
-
-    beta, results = run(solve_block)
+    beta, results = run(_solve_adaptive, eta, weight, start)
     if not all(result.objective >= 0.0 or result.n_iter >= max_iter for result in results):
         # Zero would be better.
         raise ValueError(f"expected a larger eta, got one of {eta:.1e}, and rounding or overflow")
@@ -108,6 +106,25 @@ def learn_blocks(
     progress = Progress(tol)
     progress.add(assess(problem, Pair(beta[None], response.theta, response)))
     return progress.result("proved" if proved else "stationary", "max_iter")
+
+
+def _solve_plain(source: Any, task: Task, options: dict[str, Any], rows: Indices) -> Any:
+    """Solve a block with the initial kernel."""
+    return solve_dual(source.block(rows, exact=True), task.take(rows), **options)
+
+
+def _solve_adaptive(
+    source: Any,
+    task: Task,
+    options: dict[str, Any],
+    eta: float,
+    weight: FloatArray,
+    start: FloatArray | None,
+    rows: Indices,
+) -> Any:
+    """Solve a block with its factor."""
+    K, first = source.block(rows, exact=True), None if start is None else start[rows]
+    return solve_quartic_dual(K, task.take(rows), eta, weight=weight[rows], start=first, **options)
 
 
 def partition_bound(

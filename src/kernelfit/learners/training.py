@@ -1,5 +1,6 @@
 """The kernel matrix of the training rows, for all problems of a machine."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,14 +68,40 @@ class TrainingGram:
             self._whole = self._evaluate(self._X)
         return self._whole
 
+    def blocks(self, rows: Indices | slice) -> "Blocks | Gram":
+        """Return what gives blocks of K on the rows of one problem, and is few bytes to send."""
+        return self.part(rows) if self._kernel is None else Blocks(self._kernel, self._X[rows])
+
     def _evaluate(self, X: Any) -> Gram:
         kernel = self._kernel
         if kernel is None:
             raise ValueError("expected a kernel or a matrix, got neither")
         if not fits(X.shape[0], self._dense_bytes):
             return RowGram.from_kernel(kernel, X, self._cache_bytes)
-        # A kernel of ours called with one argument knows that its matrix is symmetric.
-        return DenseGram(kernel(X) if isinstance(kernel, KernelFunction) else kernel(X, X))
+        return DenseGram(_matrix(kernel, X))
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Blocks of a Gram matrix, each computed from the points.
+
+    Attributes
+    ----------
+    kernel : callable
+    X : array or CSR matrix of shape (n, d)
+    """
+
+    kernel: Kernel
+    X: Any
+
+    def block(self, idx: Indices, exact: bool = True) -> NDArray[Any]:
+        """Return K[idx][:, idx] as a C-contiguous float64 array of its own."""
+        return np.ascontiguousarray(_matrix(self.kernel, self.X[idx]), dtype=np.float64)
+
+
+def _matrix(kernel: Kernel, X: Any) -> NDArray[Any]:
+    # A kernel of ours called with one argument knows that its matrix is symmetric.
+    return kernel(X) if isinstance(kernel, KernelFunction) else kernel(X, X)
 
 
 def fits(n: int, dense_bytes: float) -> bool:

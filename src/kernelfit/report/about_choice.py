@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from kernelfit.report.blocks import Bar, Facts, Section, Table, number, shorten
+from kernelfit.report.blocks import Bar, Facts, Section, Table, number, scored, shorten
 from kernelfit.report.figures import MUTED, draw, heat_colours
 from kernelfit.report.subject import Subject
 
 _MAX_MEMBERS = 15
 _MAX_CANDIDATES = 10
+_MAX_COLUMNS = 6
 
 
 def choice_section(subject: Subject) -> Section:
@@ -27,6 +28,8 @@ def choice_section(subject: Subject) -> Section:
         return _ensemble(subject)
     if subject.search is not None:
         return _search(subject)
+    if hasattr(subject.machine, "explanation_"):
+        return _clustering(subject)
     text = [f"{type(subject.machine).__name__} with the parameters below. Nothing was searched."]
     return Section("choice", "What was fitted", text, [_parameters(subject)])
 
@@ -37,14 +40,16 @@ def _ensemble(subject: Subject) -> Section:
     loss = "log loss" if subject.task == "classification" else "squared error"
     score = "accuracy" if subject.task == "classification" else "R²"
     score = score if model.scoring is None else "score"
+    known = subject.foretold
     used = np.flatnonzero(board["weight"])
     text = [
         f"AutoKernel compared {len(board['member'])} kernel machines on {model.search_rows_:,} "
         f"rows by cross-validation and mixes {len(model.members_)} of them, with the weights of "
         f"least {loss} on rows that a machine has not seen. Training was {model.training_} and "
         f"took {model.fit_time_:.0f} s in all.",
-        f"The best machine alone is “{board['member'][0]}” with {_scored(score, board['score'][0])}"
-        f" out of fold. For the mixture the folds foretell {_scored(score, model.cv_score_)}.",
+        f"The best machine alone is “{board['member'][0]}” with {scored(score, board['score'][0])} "
+        "out of fold."
+        + ("" if known is None else f" For the mixture the folds foretell {scored(*known)}."),
     ]
     shown = [k for k in range(len(board["member"])) if k in used or k < 5][:_MAX_MEMBERS]
     top = max(board["weight"].max(), np.finfo(float).tiny)
@@ -68,8 +73,16 @@ def _ensemble(subject: Subject) -> Section:
     return Section("choice", "What was chosen, and why", text, [table])
 
 
-def _scored(name: str, value: float) -> str:
-    return f"{100 * value:.1f} % accuracy" if name == "accuracy" else f"a {name} of {value:.3f}"
+def _clustering(subject: Subject) -> Section:
+    """Return why a graph and a number of clusters were chosen."""
+    model = subject.machine
+    text, found = model.explanation_.split("\n"), model.candidates_
+    if not found:
+        return Section("choice", "What was chosen, and why", text)
+    columns = list(found.values())[:_MAX_COLUMNS]
+    rows = [tuple(_value(values[k]) for values in columns) for k in range(len(columns[0]))]
+    table = Table(tuple(found)[:_MAX_COLUMNS], rows[:_MAX_CANDIDATES], "The best graphs")
+    return Section("choice", "What was chosen, and why", text, [table])
 
 
 def _search(subject: Subject) -> Section:

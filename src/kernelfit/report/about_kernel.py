@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelfit.clustering.auto import KernelClustering
 from kernelfit.clustering.base import BaseClustering
 from kernelfit.ensemble.base import AutoKernel
 from kernelfit.estimators.adaptive import AdaptiveMachine
@@ -17,7 +18,7 @@ from kernelfit.inspection.kernel_displays import (
     spectrum,
 )
 from kernelfit.inspection.matrices import KernelMatrices, kernel_matrices, sorted_rows
-from kernelfit.report.blocks import Section
+from kernelfit.report.blocks import Section, shorten
 from kernelfit.report.figures import RULE, draw, heat_colours
 from kernelfit.report.subject import Subject
 from kernelfit.report.table import n_rows
@@ -55,9 +56,9 @@ def kernel_section(subject: Subject) -> Section | None:
     Section or None
     """
     machine = subject.machine
-    if not isinstance(machine, KernelMachine | AutoKernel | BaseClustering):
+    if not isinstance(machine, KernelMachine | AutoKernel | BaseClustering | KernelClustering):
         return None
-    whole = isinstance(machine, AdaptiveMachine | BaseClustering)
+    whole = isinstance(machine, AdaptiveMachine | BaseClustering | KernelClustering)
     if whole and n_rows(subject.X) > _MAX_DENSE:
         return None
     labels = machine.labels_ if subject.task == "clustering" else subject.y
@@ -173,7 +174,9 @@ def _weights(machine: Any) -> list[Any]:
         return []
 
     def paint(ax: Any) -> None:
-        WeightsDisplay.from_estimator(machine, ax=ax, max_bars=10)
+        display = WeightsDisplay.from_estimator(machine, ax=ax, max_bars=10)
+        names = [shorten(label.get_text(), 28) for label in ax.get_yticklabels()]
+        ax.set_yticks(range(len(display.bars_)), names)
         ax.grid(visible=False, axis="y")
 
     alt = "Weights of the kernels in the sum, the largest first"

@@ -14,7 +14,7 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from kernelfit.report.blocks import Bar, Confusion, Facts, Section, Table, number, shorten
+from kernelfit.report.blocks import Bar, Confusion, Facts, Section, Table, number, scored, shorten
 from kernelfit.report.figures import MUTED, SERIES, draw
 from kernelfit.report.subject import Subject
 
@@ -54,12 +54,8 @@ def performance_section(subject: Subject) -> Section | None:
 
 
 def _foretold(subject: Subject) -> str:
-    """Return what cross-validation says of new rows."""
-    if hasattr(subject.machine, "cv_score_"):
-        score = subject.machine.cv_score_
-        accuracy = subject.task == "classification" and subject.machine.scoring is None
-        return f"{100 * score:.1f} % accuracy" if accuracy else f"a score of {score:.3f}"
-    return "" if subject.search is None else f"a score of {subject.search.best_score_:.3f}"
+    """Return what cross-validation says of new rows, in words."""
+    return "" if subject.foretold is None else scored(*subject.foretold)
 
 
 def main_score(subject: Subject) -> tuple[str, str] | None:

@@ -90,7 +90,8 @@ def proof_section(subject: Subject) -> Section | None:
         text += _certified(machine, gap)
         blocks.append(_bounds(machine))
         text += _audited(subject)
-    return Section("proof", "The certificate", text, [*blocks, *_convergence(machine)])
+    title = "How it converged" if gap is None else "The certificate"
+    return Section("proof", title, text, [*blocks, *_convergence(machine)])
 
 
 def _certified(machine: Any, gap: float) -> list[str]:

@@ -113,6 +113,11 @@ def percent(share: float) -> str:
     return f"{value:.6f}".rstrip("0").rstrip(".") + " %"
 
 
+def scored(name: str, value: float) -> str:
+    """Return a score with its name, as part of a sentence."""
+    return f"{100 * value:.1f} % accuracy" if name == "accuracy" else f"a {name} of {value:.3f}"
+
+
 def shorten(text: Any, length: int = 32) -> str:
     """Return a text that fits into a label."""
     whole = str(text)

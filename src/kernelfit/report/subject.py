@@ -80,6 +80,21 @@ class Subject:
         return [str(one) for one in getattr(self.estimator, "classes_", [])]
 
     @property
+    def foretold(self) -> tuple[str, float] | None:
+        """The name and value of what cross-validation says of new rows, where it is known.
+
+        That of AutoKernel takes as long as a fit for every fold, so it is not computed for a
+        report.
+        """
+        accuracy = self.task == "classification"
+        if hasattr(self.machine, "leaderboard_"):
+            known = vars(self.machine).get("_cv_score")  # kept by `cv_score_`
+            name = "accuracy" if accuracy else "R²"
+            name = name if self.machine.scoring is None else "score"
+            return None if known is None else (name, known)
+        return None if self.search is None else ("score", self.search.best_score_)
+
+    @property
     def is_pairwise(self) -> bool:
         """Whether X is a kernel matrix."""
         tags = getattr(self.estimator, "__sklearn_tags__", None)

@@ -59,7 +59,7 @@ def write_report(
     Notes
     -----
     Needs jinja2 and matplotlib: ``pip install "kernelfit[report]"``. It takes seconds, for
-    AutoKernel about three times as long as the fit: it is repeated without each fold for an honest
+    AutoKernel several times as long as the fit: it is repeated without each fold for an honest
     score, and the machines of the folds are trained to shuffle columns.
 
     Examples
@@ -126,12 +126,10 @@ def _cards(subject: Subject) -> list[tuple[str, str]]:
     if score is not None:
         cards.append(score)
     machine = subject.machine
-    if hasattr(machine, "cv_score_"):
-        accuracy = subject.task == "classification" and machine.scoring is None
-        value = f"{100 * machine.cv_score_:.1f} %" if accuracy else f"{machine.cv_score_:.3f}"
-        cards.append(("foretold by the folds", value))
-    elif subject.search is not None:
-        cards.append(("score of the folds", f"{subject.search.best_score_:.3f}"))
+    if subject.foretold is not None:
+        name, value = subject.foretold
+        shown = f"{100 * value:.1f} %" if name == "accuracy" else f"{value:.3f}"
+        cards.append((f"{name} foretold by folds", shown))
     proof = headline(subject)
     if proof:
         cards.append(("proved distance from the optimum", proof))

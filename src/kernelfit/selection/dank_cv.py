@@ -84,7 +84,11 @@ class DANKClassifierCV(ClassifierMixin, AdaptiveSearch):
         Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
         rows of kernel matrices are computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -165,6 +169,7 @@ class DANKClassifierCV(ClassifierMixin, AdaptiveSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -188,6 +193,7 @@ class DANKClassifierCV(ClassifierMixin, AdaptiveSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
 
@@ -255,7 +261,11 @@ class DANKRegressorCV(RegressorMixin, AdaptiveSearch):
         Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
         rows of kernel matrices are computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -328,6 +338,7 @@ class DANKRegressorCV(RegressorMixin, AdaptiveSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -348,4 +359,5 @@ class DANKRegressorCV(RegressorMixin, AdaptiveSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose

@@ -1,20 +1,21 @@
 """Out-of-fold decision values of a grid of machines: the engine of all searches.
 
-What does not depend on C is computed once for a fold and kernel (scaling, merged rows, volumes), or
-once for all (distances and inner products); the solutions for one kernel follow the path of growing
-costs; test points are checked once.
+The work of a search is a list of cells: one kernel on one fold. The solutions of a cell follow the
+path of growing costs. What the kernels of a fold share (distances or inner products) is computed
+once, and never sent to another process: it has n x n numbers.
 """
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelfit.kernels.device import decision_on_device
-from kernelfit.utils.threads import threads_for
 
 Array = NDArray[Any]
 
@@ -23,13 +24,13 @@ _CHUNK_BYTES = 2**26  # of kernel values with test points at a time
 
 @dataclass(frozen=True)
 class Geometry:
-    """What the kernels of a grid share on all rows.
+    """What the kernels of a grid share between two sets of rows.
 
     Attributes
     ----------
-    matrix : ndarray of shape (n, n) or None
-        Distances or inner products (`StandardKernel.geometry`), or a given kernel matrix; None
-        where it would not fit in memory, or where kernels share nothing.
+    matrix : ndarray of shape (n_rows, n_columns) or None
+        Distances or inner products (`StandardKernel.geometry`), or values of a given kernel; None
+        where kernels share nothing.
     final : bool
         Whether the matrix is that of the kernel already.
     """
@@ -37,20 +38,98 @@ class Geometry:
     matrix: Array | None = None
     final: bool = False
 
-    def restrict(self, rows: Array, columns: Array) -> "Geometry":
-        """Return the part between two sets of rows."""
-        return (
-            self
-            if self.matrix is None
-            else replace(self, matrix=self.matrix[np.ix_(rows, columns)])
-        )
-
     def kernel_matrix(self, kernel: Any, rows: Any = slice(None)) -> Array | None:
         """Return the values of a kernel, in some rows, or None where nothing is shared."""
         if self.matrix is None:
             return None
         part = self.matrix[rows]
         return part if self.final else kernel.from_geometry(part)
+
+
+@dataclass(frozen=True)
+class Common:
+    """Where the geometry comes from.
+
+    Attributes
+    ----------
+    kernel : StandardKernel or None
+        Any kernel of the grid; None where they share nothing, or where it would not fit in memory.
+    matrix : ndarray of shape (n, n) or None
+        A given kernel matrix on all rows.
+    final : bool
+        Whether that is the only kernel of the grid.
+    """
+
+    kernel: Any = None
+    matrix: Array | None = None
+    final: bool = False
+
+    def between(self, X: Any, rows: Array, columns: Array) -> Geometry:
+        """Return the geometry between two sets of rows of X."""
+        if self.kernel is None:
+            return self.given(rows, columns)
+        same = rows is columns
+        return Geometry(self.kernel.geometry(X[rows], None if same else X[columns]))
+
+    def given(self, rows: Array, columns: Array) -> Geometry:
+        """Return the given matrix between two sets of rows."""
+        if self.matrix is None:
+            return Geometry()
+        whole = np.arange(len(self.matrix))
+        if np.array_equal(rows, whole) and np.array_equal(columns, whole):
+            return Geometry(self.matrix, self.final)
+        return Geometry(self.matrix[np.ix_(rows, columns)], self.final)
+
+
+class Parts:
+    """What all cells read: the data, the folds, and the geometry of the fold used last.
+
+    Parameters
+    ----------
+    data : (X, y, weight)
+        Checked.
+    splits : list of (train, test)
+        Rows of positive weight.
+    common : Common
+    """
+
+    def __init__(
+        self,
+        data: tuple[Any, Array, Array],
+        splits: list[tuple[Array, Array]],
+        common: Common,
+    ) -> None:
+        self.X, self.y, self.weight = data
+        self.splits, self.common = splits, common
+        self._start()
+
+    def _start(self) -> None:
+        self._latest: dict[str, tuple[int, Geometry]] = {}
+        self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name[0] != "_"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    def inside(self, fold: int) -> Geometry:
+        """Return the geometry of the training rows of a fold."""
+        train, _ = self.splits[fold]
+        return self._kept("inside", fold, train, train)
+
+    def across(self, fold: int) -> Geometry:
+        """Return the geometry between the test rows and the training rows of a fold."""
+        train, test = self.splits[fold]
+        return self._kept("across", fold, test, train)
+
+    def _kept(self, name: str, fold: int, rows: Array, columns: Array) -> Geometry:
+        with self._lock:  # cells of one fold run one after the other, or at the same time
+            if self._latest.get(name, (-1,))[0] != fold:
+                self._latest.pop(name, None)
+                self._latest[name] = fold, self.common.between(self.X, rows, columns)
+            return self._latest[name][1]
 
 
 @dataclass(frozen=True)
@@ -95,6 +174,26 @@ class Grid:
 
 
 @dataclass(frozen=True)
+class CellValues:
+    """What one cell gives.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_etas, n_costs, n_epsilons, n_test, n_problems)
+        Decision values of the test rows.
+    fit_time, score_time : float
+        Seconds of all machines together.
+    n_unconverged : int
+        How many solutions missed the tolerance.
+    """
+
+    values: Array
+    fit_time: float
+    score_time: float
+    n_unconverged: int
+
+
+@dataclass(frozen=True)
 class FoldValues:
     """What one fold gives.
 
@@ -119,78 +218,87 @@ class FoldValues:
     score_time: Array
     n_unconverged: int
 
+    @classmethod
+    def of(cls, machine: Any, test: Array, grid: Grid, cells: Sequence[CellValues]) -> "FoldValues":
+        """Return the values of a fold from those of its cells, one a kernel of the grid."""
+        values = np.stack([cell.values for cell in cells], axis=3)
+        n_paths = np.prod(grid.shape[:3], dtype=int)
+        times = [[cell.fit_time, cell.score_time] for cell in cells]
+        fit_time, score_time = np.tile(np.transpose(times) / n_paths, n_paths)
+        n_unconverged = sum(cell.n_unconverged for cell in cells)
+        values = values.reshape(-1, *values.shape[4:])
+        return cls(machine, test, values, fit_time, score_time, n_unconverged)
 
-def fold_values(
-    make_machine: Any,
-    grid: Grid,
-    data: tuple[Any, Array, Array],
-    geometry: Geometry,
-    train: Array,
-    test: Array,
-) -> FoldValues:
-    """Train every candidate on one part of the data and evaluate it on the other.
 
-    Parameters
+@dataclass(frozen=True)
+class Cell:
+    """One kernel on one fold.
+
+    Attributes
     ----------
-    make_machine : callable
-        ``make_machine()`` returns an unfitted machine.
+    fold : int
+    machine : estimator
+        Unfitted, with the parameters of the kernel.
     grid : Grid
-    data : (X, y, weight)
-        Checked.
-    geometry : Geometry
-    train, test : ndarray of int
-        Rows of positive weight.
-
-    Returns
-    -------
-    FoldValues
+        Of this kernel alone.
     """
-    X, y, weight = data
-    order = np.argsort(grid.Cs, kind="stable")
-    Cs = np.asarray(grid.Cs, dtype=np.float64)[order]
-    n_unconverged = 0
-    plan: Any = None
-    blocks: list[Array] = []
-    fit_time, score_time = np.zeros((2, *grid.shape))
-    share = len(grid.etas) * len(Cs) * len(grid.epsilons)
-    inside, across = geometry.restrict(train, train), geometry.restrict(test, train)
-    with threads_for(len(train)):
-        machine = make_machine(C=float(Cs[-1]))
-        fold_X = machine._take_rows(X, train)
-        *prepared, rows = machine._prepare(fold_X, y[train], weight[train], Cs)
-        for j, params in enumerate(grid.kernels):
-            began = time.perf_counter()
-            for name, value in params.items():
-                setattr(machine, name, value)
-            learner = machine._learner(*prepared, inside.kernel_matrix)
-            if plan is None:
-                plan = machine._make_plan(learner, prepared[1], prepared[3])
-            plan = replace(plan, learner=learner)
-            paths = []
-            for epsilon in grid.epsilons:
-                if epsilon is not None:
-                    machine.epsilon = epsilon
-                for group in plan.groups:
-                    path = plan.learner.path(group[0].rows, plan.tasks_at(group), Cs)
-                    paths.append((group, list(path)))
-            trained = time.perf_counter()
-            found = _evaluate(machine, across, X, train[rows], test, paths, plan.shape[0])
-            n_unconverged += sum(not r.converged for _, path in paths for r in path)
-            # (n_epsilons, n_costs * n_etas, ...) -> (n_etas, n_costs, n_epsilons, ...)
-            found = found.reshape(len(grid.epsilons), len(Cs), len(grid.etas), *found.shape[2:])
-            found = np.moveaxis(found, (2, 1, 0), (0, 1, 2))[:, np.argsort(order)]
-            blocks.append(found)
-            fit_time[..., j] = (trained - began) / share
-            score_time[..., j] = (time.perf_counter() - trained) / share
-    values = np.stack(blocks, axis=3)
-    return FoldValues(
-        machine,
-        test,
-        values.reshape(-1, *values.shape[4:]),
-        fit_time.ravel(),
-        score_time.ravel(),
-        n_unconverged,
-    )
+
+    fold: int
+    machine: Any
+    grid: Grid
+
+    def run(self, parts: Parts) -> CellValues:
+        """Train every candidate on one part of the data and evaluate it on the other."""
+        train, test = parts.splits[self.fold]
+        machine, grid = copy(self.machine), self.grid
+        order = np.argsort(grid.Cs, kind="stable")
+        Cs = np.asarray(grid.Cs, dtype=np.float64)[order]
+        began = time.perf_counter()
+        X = machine._take_rows(parts.X, train)
+        *prepared, rows = machine._prepare(X, parts.y[train], parts.weight[train], Cs)
+        learner = machine._learner(*prepared, parts.inside(self.fold).kernel_matrix)
+        plan = machine._make_plan(learner, prepared[1], prepared[3])
+        paths = []
+        for epsilon in grid.epsilons:
+            if epsilon is not None:
+                machine.epsilon = epsilon
+            for group in plan.groups:
+                path = learner.path(group[0].rows, plan.tasks_at(group), Cs)
+                paths.append((group, list(path)))
+        trained = time.perf_counter()
+        across = parts.across(self.fold)
+        found = _evaluate(machine, across, parts.X, train[rows], test, paths, plan.shape[0])
+        # (n_epsilons, n_costs * n_etas, ...) -> (n_etas, n_costs, n_epsilons, ...)
+        found = found.reshape(len(grid.epsilons), len(Cs), len(grid.etas), *found.shape[2:])
+        found = np.moveaxis(found, (2, 1, 0), (0, 1, 2))[:, np.argsort(order)]
+        n_unconverged = sum(not result.converged for _, path in paths for result in path)
+        score_time = time.perf_counter() - trained
+        return CellValues(found, trained - began, score_time, n_unconverged)
+
+
+@dataclass(frozen=True)
+class Training:
+    """The training of a machine on all rows.
+
+    Attributes
+    ----------
+    machine : estimator
+        Unfitted.
+    """
+
+    machine: Any
+
+    def run(self, parts: Parts) -> Any:
+        """Return the machine, trained."""
+        machine, used = copy(self.machine), np.flatnonzero(parts.weight)
+        matrix = parts.common.given(used, used).kernel_matrix
+        machine._fit(parts.X, parts.y, parts.weight, machine, matrix)
+        return machine
+
+
+def run_task(parts: Parts, task: Cell | Training) -> Any:
+    """Return what a task gives."""
+    return task.run(parts)
 
 
 def _evaluate(

@@ -64,7 +64,11 @@ class GPKClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         Memory in MB for the kernel matrix of one job. Where they need more, the
         rows of kernel matrices are computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -138,6 +142,7 @@ class GPKClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.degrees = degrees
@@ -157,6 +162,7 @@ class GPKClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
 
@@ -212,7 +218,11 @@ class GPKRegressorCV(RegressorMixin, PositiveMatrixSearch):
         Memory in MB for the kernel matrix of one job. Where they need more, the
         rows of kernel matrices are computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -283,6 +293,7 @@ class GPKRegressorCV(RegressorMixin, PositiveMatrixSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.degrees = degrees
@@ -301,4 +312,5 @@ class GPKRegressorCV(RegressorMixin, PositiveMatrixSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose

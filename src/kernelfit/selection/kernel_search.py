@@ -13,7 +13,7 @@ from kernelfit.kernels.standard import (
     kernel_from_name,
     scale_gamma,
 )
-from kernelfit.selection.folds import Geometry, Grid
+from kernelfit.selection.folds import Common, Grid
 from kernelfit.selection.search import KernelSearch, not_negative, positive
 from kernelfit.utils.memory import cache_bytes
 from kernelfit.utils.sklearn_private import Interval, StrOptions
@@ -122,21 +122,21 @@ class StandardKernelSearch(KernelSearch):
         gammas = [unit if _is_scale(gamma) else gamma for gamma in self.gammas]
         return [{"gamma": gamma} for gamma in positive(gammas, "gammas")]
 
-    def _geometry(self, X, grid):
+    def _common(self, X):
         """Return what the kernels share, where it fits beside a kernel matrix in every job."""
         if self.device is not None and self.kernel != "precomputed":
-            return Geometry()
+            return Common()
         if callable(self.kernel):
             matrix = c_ordered(CheckedKernel(self.kernel)(X, X))
             check_kernel_matrix(matrix, "the matrix returned by the kernel")
-            return Geometry(matrix, final=True)
+            return Common(matrix=matrix, final=True)
         if self.kernel == "precomputed":
             check_kernel_matrix(X, "the precomputed kernel matrix")
-            return Geometry(X, final=True)
+            return Common(matrix=X, final=True)
         if 2 * 8 * X.shape[0] ** 2 > cache_bytes(self.cache_size, self._memory):
-            return Geometry()
+            return Common()
         kernel = kernel_from_name(self.kernel, gamma=1.0, degree=self.degree, coef0=self.coef0)
-        return Geometry(kernel.geometry(X) if isinstance(kernel, StandardKernel) else None)
+        return Common(kernel if isinstance(kernel, StandardKernel) else None)
 
     def _open_axes(self, grid):
         yield from super()._open_axes(grid)

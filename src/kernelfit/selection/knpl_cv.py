@@ -80,7 +80,11 @@ class KNPLClassifierCV(ClassifierMixin, AdaptiveSearch):
         Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
         rows of kernel matrices are computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -159,6 +163,7 @@ class KNPLClassifierCV(ClassifierMixin, AdaptiveSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -181,6 +186,7 @@ class KNPLClassifierCV(ClassifierMixin, AdaptiveSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
 
@@ -246,7 +252,11 @@ class KNPLRegressorCV(RegressorMixin, AdaptiveSearch):
         Memory in MB for the distances and the kernel matrix of one job. Where they need more, the
         rows of kernel matrices are computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -316,6 +326,7 @@ class KNPLRegressorCV(RegressorMixin, AdaptiveSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -335,4 +346,5 @@ class KNPLRegressorCV(RegressorMixin, AdaptiveSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose

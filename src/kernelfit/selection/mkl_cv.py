@@ -9,7 +9,7 @@ from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
 from kernelfit.estimators.multiple import MultipleKernelMachine
 from kernelfit.estimators.regressor import RegressorMachine
-from kernelfit.selection.folds import Geometry, Grid
+from kernelfit.selection.folds import Common, Grid
 from kernelfit.selection.kernel_search import loss_axes
 from kernelfit.selection.search import KernelSearch, positive
 
@@ -66,9 +66,9 @@ class MultipleKernelSearch(KernelSearch):
             raise ValueError(f"expected ps to be at least 1, got {min(ps)}")
         return [{"p": p} for p in ps]
 
-    def _geometry(self, X, grid):
+    def _common(self, X):
         """Return the given matrices; kernels of a bank share nothing."""
-        return Geometry(X if X.ndim == 3 else None)
+        return Common(matrix=X if X.ndim == 3 else None)
 
 
 class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
@@ -127,7 +127,11 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
     cache_size : float, default=1000
         Memory in MB for the kernel matrices of one job. A bank that needs more is refused.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -208,6 +212,7 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.Cs = Cs
@@ -229,6 +234,7 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
 
@@ -282,7 +288,11 @@ class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
     cache_size : float, default=1000
         Memory in MB for the kernel matrices of one job. A bank that needs more is refused.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -354,6 +364,7 @@ class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.Cs = Cs
@@ -372,4 +383,5 @@ class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose

@@ -1,18 +1,17 @@
 """Kernel ridge machines with kernel width and cost chosen by exact leave-one-out errors."""
 
 import time
+from copy import copy
 from typing import ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.ridge import KernelRidgeClassifier, KernelRidgeRegressor
-from kernelfit.selection.folds import FoldValues
+from kernelfit.selection.folds import Cell, CellValues
 from kernelfit.selection.kernel_search import StandardKernelSearch
 from kernelfit.utils.progress import show_progress
-from kernelfit.utils.threads import threads_for
 
 # Direct solutions have no tolerance and no rounds.
 _CONSTRAINTS = {
@@ -49,45 +48,32 @@ class RidgeSearch(StandardKernelSearch):
         if self.cv is None:
             self.n_splits_ = len(splits[0][0])
 
-    def _run(self, grid, data, geometry, splits, exact=False):
-        if self.cv is not None:
-            return super()._run(grid, data, geometry, splits, exact)
-        X, y, weight = data
-        rows = splits[0][0]
-        machine = self._machine(C=float(max(grid.Cs)), verbose=0)
-        *prepared, _ = machine._prepare(X, y, weight, grid.Cs)
-        inside = geometry.restrict(rows, rows)
-        jobs = (
-            delayed(self._left_out)(machine, params, prepared, inside, grid.Cs)
-            for params in grid.kernels
-        )
-        with threads_for(len(rows)):
-            found = Parallel(n_jobs=self.n_jobs, require="sharedmem")(jobs)
-        machine, *_ = found[0]
-        # (n_kernels, n_costs, ...) -> (n_costs * n_kernels, ...), the order of `Grid.params`
-        values = np.stack([values for _, values, _ in found], axis=1)
-        seconds = np.array([seconds for *_, seconds in found]) / len(grid.Cs)
-        times = np.tile(seconds, len(grid.Cs))
-        if self.verbose and not exact:
-            show_progress().info(
-                "%d candidates left out one by one in %.2f s", len(times), times.sum()
-            )
-        values = values.reshape(-1, *values.shape[2:])
-        return [FoldValues(machine, rows, values, times, np.zeros_like(times), 0)]
+    def _cell(self, fold, machine, grid):
+        return (LeftOutCell if self.cv is None else Cell)(fold, machine, grid)
 
-    def _left_out(self, machine, params, prepared, geometry, Cs):
-        """Return a machine of a kernel, the values at rows left out for all costs, and seconds."""
+    def _report(self, k, fold, parts):
+        if self.cv is not None:
+            super()._report(k, fold, parts)
+            return
+        show_progress().info(
+            "%d candidates left out one by one in %.2f s", len(fold.values), fold.fit_time.sum()
+        )
+
+
+class LeftOutCell(Cell):
+    """One kernel on all rows: the values at each of them left out."""
+
+    def run(self, parts):
+        """Return the values for all costs."""
         began = time.perf_counter()
-        own = self._machine(C=machine.C, verbose=0, **params)
-        for name in ("classes_", "class_weight_"):
-            if hasattr(machine, name):
-                setattr(own, name, getattr(machine, name))
-        X, targets, weight, unit_cost = prepared
-        learner = own._learner(X, targets, weight, unit_cost, geometry.kernel_matrix)
-        plan = own._make_plan(learner, targets, unit_cost)
+        machine, Cs = copy(self.machine), self.grid.Cs
+        X, targets, weight, unit_cost, _ = machine._prepare(parts.X, parts.y, parts.weight, Cs)
+        matrix = parts.inside(self.fold).kernel_matrix
+        learner = machine._learner(X, targets, weight, unit_cost, matrix)
+        plan = machine._make_plan(learner, targets, unit_cost)
         (group,) = plan.groups
         values = learner.left_out(group[0].rows, plan.tasks_at(group), Cs)
-        return own, values, time.perf_counter() - began
+        return CellValues(values[None, :, None], time.perf_counter() - began, 0.0, 0)
 
 
 class KernelRidgeRegressorCV(RegressorMixin, RidgeSearch):
@@ -134,7 +120,11 @@ class KernelRidgeRegressorCV(RegressorMixin, RidgeSearch):
     cache_size : float, default=1000
         Memory in MB that a kernel matrix may take; its eigenvectors take as much again.
     n_jobs : int, default=None
-        Number of values of gamma, or of folds, worked on at a time in threads.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports the search through the logger ``kernelfit``.
 
@@ -193,6 +183,7 @@ class KernelRidgeRegressorCV(RegressorMixin, RidgeSearch):
         fit_intercept=True,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -206,6 +197,7 @@ class KernelRidgeRegressorCV(RegressorMixin, RidgeSearch):
         self.fit_intercept = fit_intercept
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
 
@@ -255,7 +247,11 @@ class KernelRidgeClassifierCV(ClassifierMixin, RidgeSearch):
     cache_size : float, default=1000
         Memory in MB that a kernel matrix may take; its eigenvectors take as much again.
     n_jobs : int, default=None
-        Number of values of gamma, or of folds, worked on at a time in threads.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports the search through the logger ``kernelfit``.
 
@@ -322,6 +318,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, RidgeSearch):
         class_weight=None,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -336,4 +333,5 @@ class KernelRidgeClassifierCV(ClassifierMixin, RidgeSearch):
         self.class_weight = class_weight
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose

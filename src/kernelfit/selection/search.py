@@ -4,10 +4,10 @@ import functools
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
+from os import PathLike
 from typing import ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
@@ -15,14 +15,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.selection.calibration import with_largest
-from kernelfit.selection.folds import Geometry, Grid, fold_values
+from kernelfit.selection.folds import Cell, Common, FoldValues, Grid, Parts, Training
 from kernelfit.selection.scoring import UNCALIBRATED, FoldScorer
 from kernelfit.selection.table import difference, tabulate
+from kernelfit.selection.work import Work
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.memory import available_memory
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval
-from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
 
 _MACHINE_SHARE = 0.25  # of the available memory for a machine of a search with cache_size="auto"
@@ -51,10 +51,12 @@ class KernelSearch(BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "n_jobs": [Integral, None],
+        "checkpoint": [str, PathLike, None],
         "verbose": ["verbose"],
     }
-    _memory: float | None = None  # that cache_size="auto" of a machine takes a share of
+    _prefer = "processes"  # most of the work is not compiled, and so holds the interpreter's lock
     device = None  # where the search has no such parameter
+    _memory: float | None = None  # that cache_size="auto" of a machine takes a share of
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -109,8 +111,8 @@ class KernelSearch(BaseEstimator):
     def _search(self, data, splits, scorer):
         """Score all candidates, choose, train the chosen ones and set the fitted attributes."""
         grid = self._grid(*data)
-        geometry = self._geometry(data[0], grid)
-        params, folds = grid.params(), self._run(grid, data, geometry, splits)
+        work = Work(self, Parts(data, splits, self._common(data[0])))
+        params, folds = grid.params(), self._run(grid, work)
         table = self._tabulate(params, folds, scorer)
         if not np.isfinite(table["mean_test_score"]).any():
             raise ValueError("expected finite scores, got none for any candidate")
@@ -119,11 +121,11 @@ class KernelSearch(BaseEstimator):
             if more is None:
                 break
             grid, new = more
-            folds = _joined(folds, self._run(new, data, geometry, splits))
+            folds = _joined(folds, self._run(new, work))
             params = params + new.params()
             table = self._tabulate(params, folds, scorer)
         chosen = self._chosen(table)
-        machines = [self._train(table["params"][index], data, geometry) for index in chosen]
+        machines, exact = self._train([table["params"][index] for index in chosen], work)
         self._warn(table, sum(fold.n_unconverged for fold in folds))
         self.cv_results_ = table
         self.best_index_ = chosen[0]
@@ -135,40 +137,51 @@ class KernelSearch(BaseEstimator):
         self.n_iter_ = machines[0].n_iter_
         if is_classifier(self):
             self.classes_ = machines[0].classes_
-            # Once more, as exact as the machines: probabilities are not to hang on `search_tol`.
-            found = [
-                self._run(self._single(table["params"][index]), data, geometry, splits, exact=True)
-                for index in chosen
-            ]
-            exact = functools.reduce(_joined, found)
             places = list(range(len(chosen)))
             self._calibration = scorer.calibrate(exact, places, self.classes_)
 
-    def _single(self, params):
-        """Return the grid of one candidate."""
-        params = dict(params)
-        C, epsilon, eta = (params.pop(name, None) for name in ("C", "epsilon", "eta"))
-        return Grid([params], [epsilon], [C], [eta])
-
-    def _run(self, grid, data, geometry, splits, exact=False):
+    def _run(self, grid, work):
         """Return the out-of-fold values of all candidates, one `FoldValues` a fold."""
-        jobs = (
-            delayed(self._fold)(number + 1, len(splits), grid, data, geometry, exact, *split)
-            for number, split in enumerate(splits)
-        )
-        # On a device they would compete for its memory.
-        n_jobs = self.n_jobs if self.device is None else 1
-        return Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
+        parts = work.parts
+        cells = self._cells(grid, len(parts.splits), exact=False)
+        folds = self._folds(grid, work.results(cells), parts)
+        if self.verbose:
+            for k, fold in enumerate(folds):
+                self._report(k, fold, parts)
+        return folds
 
-    def _fold(self, number, n_splits, grid, data, geometry, exact, train, test):
-        make = functools.partial(self._fold_machine, grid, exact)
-        fold = fold_values(make, grid, data, geometry, train, test)
-        if self.verbose and not exact:
-            show_progress().info(
-                "fold %d/%d: %d candidates in %.2f s",
-                number, n_splits, len(fold.values), (fold.fit_time + fold.score_time).sum(),
-            )  # fmt: skip
-        return fold
+    def _cells(self, grid, n_splits, exact):
+        """Return the cells of a grid: all kernels of the first fold, then of the next."""
+        largest = float(max(grid.Cs))
+        return [
+            self._cell(
+                fold,
+                self._fold_machine(grid, exact, C=largest, **params),
+                replace(grid, kernels=[params]),
+            )
+            for fold in range(n_splits)
+            for params in grid.kernels
+        ]
+
+    def _cell(self, fold, machine, grid):
+        return Cell(fold, machine, grid)
+
+    def _folds(self, grid, cells, parts):
+        """Return the values of every fold from those of its cells."""
+        folds = []
+        own = _divided(cells, len(parts.splits))
+        for (train, test), values in zip(parts.splits, own, strict=True):
+            machine = self._machine()
+            targets, factor = machine._encode(parts.y[train], parts.weight[train])
+            machine._make_plan(None, targets, factor)  # by which it knows what values mean
+            folds.append(FoldValues.of(machine, test, grid, values))
+        return folds
+
+    def _report(self, k, fold, parts):
+        show_progress().info(
+            "fold %d/%d: %d candidates in %.2f s",
+            k + 1, len(parts.splits), len(fold.values), (fold.fit_time + fold.score_time).sum(),
+        )  # fmt: skip
 
     def _fold_machine(self, grid, exact, **params):
         """Return a machine for the folds: exact, or as exact as the search needs."""
@@ -177,22 +190,46 @@ class KernelSearch(BaseEstimator):
             machine.tol, machine._polish = self.search_tol, False
         return machine
 
-    def _train(self, params, data, geometry):
-        """Return a machine of the chosen parameters, trained on all rows."""
-        X, y, weight = data
-        machine = self._machine(**params)
-        used = np.flatnonzero(weight)
-        whole = geometry if len(used) == len(weight) else geometry.restrict(used, used)
-        for name, value in vars(self).items():
-            if name.endswith("_in_"):
-                setattr(machine, name, value)
-        with threads_for(len(y)):
-            machine._fit(X, y, weight, machine, whole.kernel_matrix)
-        machine._warn_if_unproven()
-        return machine
+    def _train(self, chosen, work):
+        """Train machines of the chosen parameters on all rows.
 
-    def _geometry(self, X, grid):
-        return Geometry()
+        Returns
+        -------
+        machines : list of estimators
+        exact : list of FoldValues
+            Of a classifier's machines on the folds, as exact as they are themselves:
+            probabilities are not to hang on `search_tol`.
+        """
+        tasks = []
+        for params in chosen:
+            machine = self._machine(**params)
+            for name, value in vars(self).items():
+                if name.endswith("_in_"):
+                    setattr(machine, name, value)
+            tasks.append(Training(machine))
+        parts, n_splits = work.parts, len(work.parts.splits)
+        grids = [self._single(params) for params in chosen] if is_classifier(self) else []
+        for grid in grids:
+            tasks += self._cells(grid, n_splits, exact=True)
+        found = work.results(tasks)
+        machines, cells = found[: len(chosen)], found[len(chosen) :]
+        for machine in machines:
+            machine._warn_if_unproven()
+        exact = [
+            self._folds(grid, own, parts)
+            for grid, own in zip(grids, _divided(cells, len(grids)), strict=True)
+        ]
+        return machines, functools.reduce(_joined, exact) if exact else []
+
+    def _single(self, params):
+        """Return the grid of one candidate."""
+        params = dict(params)
+        C, epsilon, eta = (params.pop(name, None) for name in ("C", "epsilon", "eta"))
+        return Grid([params], [epsilon], [C], [eta])
+
+    def _common(self, X):
+        """Return what the kernels of the grid have in common."""
+        return Common()
 
     def _tabulate(self, params, folds, scorer):
         fit_time = np.stack([fold.fit_time for fold in folds], axis=1)
@@ -350,6 +387,12 @@ class KernelSearch(BaseEstimator):
 
 def _key(params):
     return tuple(sorted(params.items(), key=lambda item: item[0]))
+
+
+def _divided(values, n):
+    """Return a list in n parts of equal length."""
+    step = len(values) // max(n, 1)
+    return [values[k * step : (k + 1) * step] for k in range(n)]
 
 
 def _joined(folds, more):

@@ -76,9 +76,13 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         the memory that is available. Where they need more, the rows of kernel matrices are
         computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     device : str, default=None
-        See `KernelSVC`. On a device the folds take turns, whatever `n_jobs`.
+        See `KernelSVC`. On a device the cells take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -157,6 +161,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         max_iter=1000,
         cache_size="auto",
         n_jobs=None,
+        checkpoint=None,
         device=None,
         verbose=0,
     ):
@@ -179,6 +184,7 @@ class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.device = device
         self.verbose = verbose
 
@@ -240,9 +246,13 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         the memory that is available. Where they need more, the rows of kernel matrices are
         computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     device : str, default=None
-        See `KernelSVR`. On a device the folds take turns, whatever `n_jobs`.
+        See `KernelSVR`. On a device the cells take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -313,6 +323,7 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         max_iter=1000,
         cache_size="auto",
         n_jobs=None,
+        checkpoint=None,
         device=None,
         verbose=0,
     ):
@@ -332,5 +343,6 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.device = device
         self.verbose = verbose

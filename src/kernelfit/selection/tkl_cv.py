@@ -66,7 +66,11 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         Memory in MB for the kernel matrix of one job. Where they need more, the
         rows of kernel matrices are computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -144,6 +148,7 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.deltas = deltas
@@ -164,6 +169,7 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
 
@@ -221,7 +227,11 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
         Memory in MB for the kernel matrix of one job. Where they need more, the
         rows of kernel matrices are computed on demand.
     n_jobs : int, default=None
-        Number of folds worked on at a time; threads unless a joblib backend is configured.
+        Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
+        backend of joblib is in force. The result does not depend on it.
+    checkpoint : str or path, default=None
+        Directory in which finished cells are kept, so that a search that was interrupted goes on
+        from there, with the same result.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -296,6 +306,7 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
         max_iter=1000,
         cache_size=1000,
         n_jobs=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.deltas = deltas
@@ -315,4 +326,5 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose

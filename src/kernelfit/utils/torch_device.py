@@ -40,10 +40,12 @@ def load_torch(device: str) -> tuple[ModuleType, Any]:
 
 
 def load_triton() -> tuple[ModuleType, ModuleType]:
-    """Return triton, which comes with torch for CUDA, and its language."""
-    import triton
-    import triton.language
-
+    """Return triton, which comes with torch for CUDA on Linux, and its language."""
+    try:
+        import triton
+        import triton.language
+    except ImportError as error:
+        raise ImportError('device="cuda" needs triton, which torch brings on Linux') from error
     return triton, triton.language
 
 

@@ -99,6 +99,41 @@ def test_many_blocks_at_a_time(name, gamma, stored, device, monkeypatch):
 
 
 @pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("name", ["hinge", "hinge, no intercept", "tube", "squared tube"])
+def test_steps_of_coupled_blocks_are_combined(name, device, monkeypatch):
+    """Blocks that each take their own step would go far too far with a wide kernel."""
+    monkeypatch.setattr(engine, "_BLOCK", {"cpu": 64, "cuda": 64})
+    task = TASKS[name].centred()[0]
+    gram = on_device(RBF(0.05), X, device, 1e8)
+    task = task.take(gram.order)
+    state = engine._State(gram, task, np.zeros(task.n))
+    objectives = [state.certificate().objective]
+    for _ in range(3):
+        everything = torch.arange(task.n, device=gram.device)
+        state._solve(*state._cut(everything), 0.0)
+        objectives.append(state.certificate().objective)
+    assert np.all(np.diff(objectives) > 0.0)
+    assert_allclose(state.f.cpu(), gram.decision(state.beta).cpu(), atol=1e-3)
+
+
+def test_the_best_combination():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((6, 6))
+    G = A @ A.T / 6.0 + np.eye(6)
+    c = -G @ np.array([3.0, 0.5, -2.0, 0.3, 0.6, 4.0])
+    t = engine._combine(G, c)
+    slope = G @ t + c
+    assert np.all((t >= 0.0) & (t <= 1.0))
+    assert 0 < np.count_nonzero((t > 0.0) & (t < 1.0)) < 6
+    stop = 1e-4 * np.abs(c).max()
+    assert np.all(slope[t > 0.0] <= stop)
+    assert np.all(slope[t < 1.0] >= -stop)
+    assert_allclose(engine._combine(np.array([[2.0]]), np.array([-1.0])), [0.5])
+    assert_allclose(engine._combine(np.array([[2.0]]), np.array([1.0])), [0.0])
+    assert_allclose(engine._combine(np.array([[0.0]]), np.array([-1.0])), [1.0])
+
+
+@pytest.mark.parametrize("device", devices())
 @pytest.mark.parametrize("name", ["hinge, large C", "hinge, no intercept", "tube", "squared tube"])
 def test_newton_steps_on_the_device(name, device, monkeypatch):
     """From a shrunk solution, with nothing at its bounds, they go up and stay feasible."""

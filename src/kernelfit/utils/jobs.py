@@ -1,0 +1,193 @@
+"""Jobs that run at the same time: in threads, in processes or on a cluster.
+
+Everything parallel goes through :func:`run_jobs`, and so through the joblib backend in force. What
+all jobs read is sent once; a job gives the same bits wherever it runs, as each has one thread of
+linear algebra; and the jobs of a worker that is lost run again.
+"""
+
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Literal
+
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
+
+from kernelfit.utils.threads import one_blas_thread
+
+Function = Callable[..., Any]
+Jobs = Mapping[int, tuple[Any, ...]]
+
+_MAX_FAILURES = 4  # in a row, after which a job that ends its worker is an error
+# Arrays of more bytes are shared by processes of one host. They can be written to, which changes
+# nothing for others: code that is compiled for arrays to read alone would be compiled once more.
+_MEMMAP = {"max_nbytes": 2**17, "mmap_mode": "c"}
+
+
+class Shared:
+    """What all jobs read: sent once, also for jobs that are run later.
+
+    Parameters
+    ----------
+    *values : object
+        The first arguments of all jobs.
+    """
+
+    def __init__(self, *values: Any) -> None:
+        self.values = values
+        self._sent: dict[Any, Any] = {}
+
+    def sent(self, where: Any, send: Callable[[tuple[Any, ...]], Any]) -> Any:
+        """Return what stands for the values somewhere; they are sent by the first call."""
+        if where not in self._sent:
+            self._sent[where] = send(self.values)
+        return self._sent[where]
+
+    def forget(self) -> None:
+        """Have the values sent anew."""
+        self._sent.clear()
+
+
+def run_jobs(
+    function: Function,
+    jobs: Sequence[tuple[Any, ...]],
+    shared: Shared | tuple[Any, ...] = (),
+    *,
+    n_jobs: int | None = None,
+    prefer: Literal["threads", "processes"] = "threads",
+) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the result of every job, in the order in which they end.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(*shared, *job)``, of a module, so that processes find it. It must not change
+        what is shared.
+    jobs : sequence of tuple
+        The arguments in which jobs differ: few bytes, as they travel with each.
+    shared : Shared or tuple, default=()
+        The arguments that they have in common.
+    n_jobs : int, default=None
+        How many run at a time, as in joblib.
+    prefer : {"threads", "processes"}, default="threads"
+        Where they run unless a backend of joblib is in force.
+
+    Yields
+    ------
+    (int, object)
+
+    Examples
+    --------
+    >>> from kernelfit.utils.jobs import run_jobs
+    >>> sorted(run_jobs(pow, [(0,), (1,), (2,)], shared=(3,), n_jobs=2))
+    [(0, 1), (1, 3), (2, 9)]
+    """
+    left = dict(enumerate(jobs))
+    shared = shared if isinstance(shared, Shared) else Shared(*shared)
+    failures = 0  # without a job that ended in between
+    while True:
+        try:
+            for number, result in _run(function, dict(left), shared, n_jobs, prefer):
+                failures = 0
+                del left[number]
+                yield number, result
+            return
+        except (BrokenProcessPool, CancelledError):  # a process, or data on a cluster, is lost
+            shared.forget()
+            failures += 1
+            if failures == _MAX_FAILURES:
+                raise
+
+
+def run_in_order(
+    function: Function, jobs: Sequence[tuple[Any, ...]], *args: Any, **kwargs: Any
+) -> Any:
+    """Return the results of `run_jobs` as a list, in the order of the jobs."""
+    found = dict(run_jobs(function, jobs, *args, **kwargs))
+    return [found[number] for number in range(len(jobs))]
+
+
+def shares_memory(prefer: Literal["threads", "processes"] = "threads") -> bool:
+    """Return whether jobs would run in threads of this process."""
+    backend, _ = get_active_backend(prefer=prefer)
+    return bool(getattr(backend, "supports_sharedmem", False))
+
+
+def _run(
+    function: Function, jobs: Jobs, shared: Shared, n_jobs: int | None, prefer: str
+) -> Iterator[tuple[int, Any]]:
+    backend, _ = get_active_backend(prefer=prefer)
+    name = type(backend).__name__
+    if name == "DaskDistributedBackend":
+        yield from _run_on_dask(backend.client, function, jobs, shared)
+        return
+    if name == "RayBackend":
+        yield from _run_on_ray(function, jobs, shared)
+        return
+    as_they_end = getattr(backend, "supports_return_generator", False)
+    parallel = Parallel(
+        n_jobs=n_jobs,
+        prefer=prefer,
+        return_as="generator_unordered" if as_they_end else "list",
+        **_MEMMAP,
+    )
+    yield from parallel(delayed(_call)(function, shared.values, *item) for item in jobs.items())
+
+
+def _run_on_dask(
+    client: Any, function: Function, jobs: Jobs, shared: Shared
+) -> Iterator[tuple[int, Any]]:
+    """Run jobs on the workers of a dask client.
+
+    Not through joblib's own adapter: it leaves data with one worker, whose loss is that of all
+    jobs, and waits for ever for a job whose workers are lost.
+    """
+    from dask.distributed import as_completed
+
+    def scatter(values: tuple[Any, ...]) -> Any:
+        return client.scatter([values], broadcast=True, hash=False)[0]
+
+    data = shared.sent(client.id, scatter)
+    futures = {
+        client.submit(_call, function, data, number, job, pure=False): number
+        for number, job in jobs.items()
+    }
+    try:
+        for future in as_completed(futures):
+            yield future.result()
+            del futures[future]
+    finally:
+        client.cancel(list(futures))
+
+
+def _run_on_ray(function: Function, jobs: Jobs, shared: Shared) -> Iterator[tuple[int, Any]]:
+    """Run jobs on the workers of ray, which runs those of a lost one again.
+
+    Not through its own adapter, which starts new processes for every call.
+    """
+    import ray
+
+    data, call = shared.sent("ray", ray.put), ray.remote(_call_on_copy)
+    left = [call.remote(function, data, number, job) for number, job in jobs.items()]
+    try:
+        while left:
+            (done,), left = ray.wait(left)
+            yield ray.get(done)
+    finally:
+        for future in left:
+            ray.cancel(future)
+
+
+def _call(
+    function: Function, shared: tuple[Any, ...], number: int, job: tuple[Any, ...]
+) -> tuple[int, Any]:
+    with one_blas_thread():
+        return number, function(*shared, *job)
+
+
+def _call_on_copy(
+    function: Function, shared: tuple[Any, ...], number: int, job: tuple[Any, ...]
+) -> tuple[int, Any]:
+    """Call on arrays that can be written to, as elsewhere."""
+    return _call(function, pickle.loads(pickle.dumps(shared)), number, job)

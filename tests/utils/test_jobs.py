@@ -1,0 +1,110 @@
+"""Jobs: every one runs once, wherever; those of a lost process run again."""
+
+import os
+import signal
+import threading
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from kernelfit.utils.jobs import run_in_order, run_jobs, shares_memory
+from kernelfit.utils.threads import blas_threads
+
+needs_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+
+
+def total(array, number):
+    return float(array.sum()) + number
+
+
+def where(_, number):
+    return os.getpid(), threading.get_ident(), blas_threads(), number
+
+
+def is_same(array, _):
+    return id(array)
+
+
+def die_once(folder, number):
+    mark = Path(folder) / "died"
+    if number == 3 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def die(folder, number):
+    with (Path(folder) / "deaths").open("a") as file:
+        file.write("x")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fail(_, number):
+    raise ValueError(f"job {number}")
+
+
+def jobs(n):
+    return [(number,) for number in range(n)]
+
+
+@pytest.mark.parametrize("prefer", ["threads", "processes"])
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_every_job_gives_its_result(n_jobs, prefer):
+    array = np.arange(50_000.0)  # large enough to be shared by processes
+    expected = [array.sum() + number for number in range(7)]
+    options = {"n_jobs": n_jobs, "prefer": prefer}
+    assert run_in_order(total, jobs(7), (array,), **options) == expected
+    assert sorted(run_jobs(total, jobs(7), (array,), **options)) == list(enumerate(expected))
+
+
+def test_no_jobs():
+    assert list(run_jobs(total, [], (np.ones(2),), n_jobs=2)) == []
+
+
+def test_threads_share_their_arguments():
+    array = np.ones(3)
+    assert set(run_in_order(is_same, jobs(4), (array,), n_jobs=2)) == {id(array)}
+
+
+def test_a_backend_in_force_decides():
+    assert shares_memory()
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        assert not shares_memory()
+        found = run_in_order(where, jobs(4), (None,))
+    assert os.getpid() not in {pid for pid, *_ in found}
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        assert shares_memory("processes")
+        found = run_in_order(where, jobs(4), (None,), prefer="processes")
+    assert {pid for pid, *_ in found} == {os.getpid()}
+
+
+@pytest.mark.skipif(
+    not any(library["user_api"] == "blas" for library in threadpool_info()), reason="no BLAS"
+)
+@pytest.mark.parametrize("prefer", ["threads", "processes"])
+def test_a_job_has_one_thread_of_linear_algebra(prefer):
+    found = run_in_order(where, jobs(3), (None,), n_jobs=2, prefer=prefer)
+    assert [threads for _, _, threads, _ in found] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("prefer", ["threads", "processes"])
+def test_an_error_is_that_of_the_job(prefer):
+    with pytest.raises(ValueError, match="job 0"):
+        run_in_order(fail, jobs(1), (None,), n_jobs=2, prefer=prefer)
+
+
+@needs_kill
+def test_the_jobs_of_a_lost_process_run_again(tmp_path):
+    found = run_in_order(die_once, jobs(8), (str(tmp_path),), n_jobs=2, prefer="processes")
+    assert found == list(range(8)) and (tmp_path / "died").exists()
+
+
+@needs_kill
+def test_a_job_that_ends_its_process_is_an_error_in_the_end(tmp_path):
+    with pytest.raises(BrokenProcessPool):
+        run_in_order(die, jobs(1), (str(tmp_path),), n_jobs=2, prefer="processes")
+    assert 1 <= len((tmp_path / "deaths").read_text()) <= 8

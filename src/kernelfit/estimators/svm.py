@@ -105,8 +105,8 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     with :math:`f = \sum_i \beta_i k(x_i, \cdot)` and :math:`C_i` the product of `C`, the sample
     weight and the class weight. Training stops when the difference of the two values, the duality
     gap, is at most `tol` times the objective, and then removes what is left of it by a few more
-    rounds where that costs little: with the kernel matrix in memory and, for more than two classes,
-    up to 1,000 rows.
+    rounds where that costs little: with the kernel matrix in memory or few rows and, for more than
+    two classes, up to 1,000 rows.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def solve_dual(
     polish : bool, default=False
         Once ``tol`` is met, go on for up to three rounds towards the exact solution, which Newton
         steps reach as soon as the set of free variables is right and of moderate size; not where
-        rows are computed on demand, as each round would take all of them in double precision.
+        rows of a large problem are computed on demand: each round takes many in double precision.
     callback : callable, optional
         Called as ``callback(n_iter, objective, gap)`` at the end of every round.
 
@@ -110,7 +110,7 @@ def solve_dual(
             return solve_dual(part, small, tol=_ROUGH, max_iter=max_iter, assume_psd=assume_psd)
 
         start = subsample_start(gram, task, solve_roughly)
-    polish = polish and gram.whole is not None
+    polish = polish and (gram.whole is not None or task.n <= WHOLE)
     state = _QuadraticState(gram, task, task.start(start), assume_psd, polish)
     result = run_rounds(state, tol=tol, max_iter=max_iter, polish=polish, callback=callback)
     return replace(result, intercept=result.intercept + shift) if shift else result

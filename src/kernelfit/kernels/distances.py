@@ -23,7 +23,6 @@ MAX_DIRECT_FEATURES = 32
 _MAX_SQUARE = 1e300  # sums of some such numbers are finite
 _ROUNDING = 32.0 * float(np.finfo(np.float64).eps)  # of a sum of squares, summed up in two orders
 _STRIP_BYTES, _STRIP_ROWS = 2**20, 256  # of a symmetric matrix computed at a time
-_TILE = 8
 _COLUMN_BLOCK = 512  # columns per pass of the loop below: its operands stay in the L2 cache
 
 
@@ -275,17 +274,8 @@ def _sum_squared_differences(A: Array, XT: Array, out: Array, spare: Array, offs
                     second[j] += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
 
 
-@jit()
 def write_symmetric(strip: Array, start: int, out: Array) -> None:
     """Write rows from start on, at least to the diagonal, and their mirror image to a matrix."""
     m, n = strip.shape
-    for i in range(m):
-        source, target = strip[i], out[start + i]
-        for place in range(n):
-            j = np.uint64(place)
-            target[j] = source[j]
-    for left in range(0, start, _TILE):  # columns of one line of the cache, to rows of m numbers
-        right = min(left + _TILE, start)
-        for i in range(m):
-            for column in range(left, right):
-                out[column, start + i] = strip[i, column]
+    out[start : start + m, :n] = strip
+    out[:start, start : start + m] = strip[:, :start].T

@@ -15,7 +15,7 @@ from numba import config, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from kernelfit.utils.jit import inner, jit
+from kernelfit.utils.jit import jit
 
 Array = NDArray[Any]
 
@@ -60,49 +60,39 @@ _BIAS_S, _SHIFT_S = np.uint32(127), np.uint32(23)
 _LEAST_S, _MOST_S = _single(-87.0), _single(88.0)
 
 
-@inner()
-def _exp(x: float) -> float:
-    t = x * _LOG2_E + _ROUNDER
-    k = t - _ROUNDER
-    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-    s = r * r
-    q = s * s
-    high = (_C10 + _C11 * r) + s * _C12
-    middle = ((_C6 + _C7 * r) + s * (_C8 + _C9 * r)) + q * high
-    series = ((_C2 + _C3 * r) + s * (_C4 + _C5 * r)) + q * middle
-    value: float = (1.0 + (r + s * series)) * _from_bits((_bits(t) + _BIAS) << _SHIFT)
-    return value
-
-
-@inner()
-def _exp_single(x: Any) -> Any:
-    t = x * _LOG2_E_S + _ROUNDER_S
-    k = t - _ROUNDER_S
-    r = (x - k * _LN2_HIGH_S) - k * _LN2_LOW_S
-    s = r * r
-    series = ((_D2 + _D3 * r) + s * (_D4 + _D5 * r)) + (s * s) * (_D6 + _D7 * r)
-    return (_ONE_S + (r + s * series)) * _from_bits_single((_bits_single(t) + _BIAS_S) << _SHIFT_S)
-
-
 # In place: where arrays may overlap, loops are not made of vectors.
 @jit()
-def _scaled_exp(x: Array, factor: float) -> None:
-    for place in range(x.size):
+def _scaled_exp(values: Array, factor: float) -> None:
+    for place in range(values.size):
         i = np.uint64(place)  # with a sign, the index would be tested for it
-        v = factor * x[i]
-        value = _exp(v)
-        value = 0.0 if v < _LEAST else value
-        x[i] = np.inf if v > _MOST else value
+        x = factor * values[i]
+        t = x * _LOG2_E + _ROUNDER
+        k = t - _ROUNDER
+        r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+        s = r * r
+        q = s * s
+        high = (_C10 + _C11 * r) + s * _C12
+        middle = ((_C6 + _C7 * r) + s * (_C8 + _C9 * r)) + q * high
+        series = ((_C2 + _C3 * r) + s * (_C4 + _C5 * r)) + q * middle
+        value = (1.0 + (r + s * series)) * _from_bits((_bits(t) + _BIAS) << _SHIFT)
+        value = 0.0 if x < _LEAST else value
+        values[i] = np.inf if x > _MOST else value
 
 
 @jit()
-def _scaled_exp_single(x: Array, factor: Any) -> None:
-    for place in range(x.size):
+def _scaled_exp_single(values: Array, factor: Any) -> None:
+    for place in range(values.size):
         i = np.uint64(place)
-        v = factor * x[i]
-        value = _exp_single(v)
-        value = _ZERO_S if v < _LEAST_S else value
-        x[i] = _INFINITY_S if v > _MOST_S else value
+        x = factor * values[i]
+        t = x * _LOG2_E_S + _ROUNDER_S
+        k = t - _ROUNDER_S
+        r = (x - k * _LN2_HIGH_S) - k * _LN2_LOW_S
+        s = r * r
+        series = ((_D2 + _D3 * r) + s * (_D4 + _D5 * r)) + (s * s) * (_D6 + _D7 * r)
+        power = _from_bits_single((_bits_single(t) + _BIAS_S) << _SHIFT_S)
+        value = (_ONE_S + (r + s * series)) * power
+        value = _ZERO_S if x < _LEAST_S else value
+        values[i] = _INFINITY_S if x > _MOST_S else value
 
 
 def scaled_exp(x: Array, factor: float, out: Array | None = None) -> Array:

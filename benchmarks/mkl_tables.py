@@ -4,9 +4,10 @@ TKL's comparators (Table 4 of that paper): 5 random splits, 80 % for training, C
 cross-validation, standardised features, the bank of ten Gaussians with sigma from 0.5 to 10 and
 polynomials of degree 1 to 3, on all features and on each: SMKL is "simple", AMKL "average", PWMK
 "pwmk" and CKA "alignment". KNPL's and DANK's (Table 1 and Table 6 of these): half of the data for
-training, drawn anew, features scaled to [0, 1]; BMKL is "bayes", EasyMKL "easy" and DMKL
-"deep", with C by 5-fold cross-validation and the default bank on all features. Accuracy in percent, or the squared error
-relative to the variance. Neither paper says which kernels or parameters its comparators had.
+training, drawn anew, features scaled to [0, 1]; BMKL is "bayes", EasyMKL "easy" and DMKL "deep",
+with C by 5-fold cross-validation and the default bank on all features. Accuracy in percent, or the
+squared error relative to the variance. Neither paper says which kernels or parameters its
+comparators had.
 
     python -m benchmarks.mkl_tables [--repetitions 5] transfusion heart ...   # measure these sets
     python -m benchmarks --page mkl_tables                   # write the page from what was measured

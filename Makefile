@@ -53,7 +53,7 @@ clean:
 
 # The stamps are older than pyproject.toml exactly when an installation is due.
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable ".[report]"
+	$(BIN)/python -m pip install --quiet --editable ".[cli,report]"
 	touch $@
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python

@@ -79,11 +79,10 @@ def fit_model(
 def report_writer() -> Callable[..., Any]:
     """Return what writes reports; ImportError, in one sentence, where it lacks something."""
     try:
-        from kernelfit.report import write_report  # type: ignore[import-not-found, unused-ignore]
+        from kernelfit.report import write_report
     except ImportError as error:
         raise ImportError(f"a report needs {error.name}: pip install 'kernelfit[report]'") from None
-    found: Callable[..., Any] = write_report
-    return found
+    return write_report
 
 
 def _features(model: TableEstimator, problem: Problem, rows: Any) -> pd.DataFrame:

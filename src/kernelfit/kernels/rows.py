@@ -1,5 +1,6 @@
 """Kernel rows on demand, for problems whose Gram matrix does not fit in memory."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -141,7 +142,7 @@ class _Points:
         return out
 
 
-class _Dense:
+class _Dense(ABC):
     """Kernels of a geometry of dense data, tile by tile, in cache."""
 
     kernel: Any
@@ -161,12 +162,12 @@ class _Dense:
             self.measure(A, XT, start, idx, places if columns is None else columns[places], tile)
             yield first, self.kernel.from_geometry(tile, out=tile)
 
+    @abstractmethod
     def measure(self, A: Array, XT: Array, start: int, idx: Array, places: Any, out: Array) -> None:
         """Write the geometry between the rows of A and the columns of XT from start on.
 
         These are the points idx and places.
         """
-        raise NotImplementedError
 
 
 class _DenseProducts(_Dense):

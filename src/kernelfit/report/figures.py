@@ -106,7 +106,9 @@ def heat_colours(matrix: Any) -> dict[str, Any]:
         return {"cmap": scale, "vmin": 0.0, "vmax": largest}
     stops = [(*_ORANGE, 1.0), (*_ORANGE, 0.0), clear, full]
     places = [0.0, 0.5, 0.5, 1.0]
-    scale = colours.LinearSegmentedColormap.from_list("signed", list(zip(places, stops)))  # noqa: B905
+    scale = colours.LinearSegmentedColormap.from_list(
+        "signed", list(zip(places, stops, strict=True))
+    )
     return {"cmap": scale, "vmin": -largest, "vmax": largest}
 
 

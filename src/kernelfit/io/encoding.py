@@ -120,7 +120,7 @@ class Encoder:
 def _refusal(value: Any, name: str) -> ValueError:
     own = isinstance(value, FunctionType)
     what = f"the function {value.__name__}" if own else f"an object of {type(value)}"
-    return ValueError(f"expected parts of kernelfit's own, got {what} as {name}: pickle keeps it")
+    return ValueError(f"expected parts of kernelfit's own, got {what} as {name}")
 
 
 def _dtype(dtype: np.dtype[Any]) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from kernelfit.utils import jobs as jobs_module
 from kernelfit.utils.jobs import run_in_order, run_jobs, shares_memory
 from kernelfit.utils.threads import blas_threads
 
@@ -27,6 +28,19 @@ def where(_, number):
 
 def is_same(array, _):
     return id(array)
+
+
+def first_of_its_process(seen, number):
+    seen.append(number)
+    return os.getpid(), seen[0]
+
+
+def total_of(arrays, number):
+    return float(sum(array.sum() for array in arrays)) + number
+
+
+def apply(function, number):
+    return function(number)
 
 
 def die_once(folder, number):
@@ -54,7 +68,7 @@ def jobs(n):
 @pytest.mark.parametrize("prefer", ["threads", "processes"])
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_every_job_gives_its_result(n_jobs, prefer):
-    array = np.arange(50_000.0)  # large enough to be shared by processes
+    array = np.arange(200_000.0)  # large enough to be mapped by processes
     expected = [array.sum() + number for number in range(7)]
     options = {"n_jobs": n_jobs, "prefer": prefer}
     assert run_in_order(total, jobs(7), (array,), **options) == expected
@@ -68,6 +82,33 @@ def test_no_jobs():
 def test_threads_share_their_arguments():
     array = np.ones(3)
     assert set(run_in_order(is_same, jobs(4), (array,), n_jobs=2)) == {id(array)}
+
+
+@pytest.mark.parametrize("size", [10, 2**18])
+def test_a_process_keeps_what_it_was_sent(size):
+    """What a job computes from it is there for the next one of that process."""
+    shared = ([np.ones(size)],)
+    for _ in range(2):  # sent anew
+        found = run_in_order(first_of_its_process, jobs(6), ([],), n_jobs=2, prefer="processes")
+        assert len({(pid, first) for pid, first in found}) == len({pid for pid, _ in found})
+    found = run_in_order(total_of, jobs(6), shared, n_jobs=2, prefer="processes")
+    assert found == [size + number for number in range(6)]
+
+
+def test_what_is_large_is_not_kept(monkeypatch):
+    """Its arrays are shared by processes, so that they have to be mapped by every job."""
+    monkeypatch.setattr(jobs_module, "_MAX_KEPT", 7)
+    name, data, arrays = jobs_module._packed((np.ones(1), "a"))
+    assert jobs_module._received(name, data, arrays).values[1] == "a"
+    assert name not in jobs_module._latest
+    assert jobs_module._received(name, data, arrays) is not jobs_module._received(
+        name, data, arrays
+    )
+
+
+def test_functions_without_a_name_travel_too():
+    shared = (lambda number: 2 * number,)
+    assert run_in_order(apply, jobs(3), shared, n_jobs=2, prefer="processes") == [0, 2, 4]
 
 
 def test_a_backend_in_force_decides():

@@ -20,6 +20,7 @@ from kernelfit.kernels.device import decision_on_device
 Array = NDArray[Any]
 
 _CHUNK_BYTES = 2**26  # of kernel values with test points at a time
+_MAX_KEPT = 2**26  # bytes of a geometry that another process keeps: it may be idle for minutes
 
 
 @dataclass(frozen=True)
@@ -101,9 +102,10 @@ class Parts:
     ) -> None:
         self.X, self.y, self.weight = data
         self.splits, self.common = splits, common
-        self._start()
+        self._start(np.inf)
 
-    def _start(self) -> None:
+    def _start(self, max_kept: float) -> None:
+        self._max_kept = max_kept
         self._latest: dict[str, tuple[int, Geometry]] = {}
         self._lock = Lock()
 
@@ -112,7 +114,7 @@ class Parts:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._start()
+        self._start(_MAX_KEPT)
 
     def inside(self, fold: int) -> Geometry:
         """Return the geometry of the training rows of a fold."""
@@ -125,6 +127,8 @@ class Parts:
         return self._kept("across", fold, test, train)
 
     def _kept(self, name: str, fold: int, rows: Array, columns: Array) -> Geometry:
+        if 8 * len(rows) * len(columns) > self._max_kept:
+            return self.common.between(self.X, rows, columns)
         with self._lock:  # cells of one fold run one after the other, or at the same time
             if self._latest.get(name, (-1,))[0] != fold:
                 self._latest.pop(name, None)

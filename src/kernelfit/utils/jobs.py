@@ -5,12 +5,15 @@ all jobs read is sent once; a job gives the same bits wherever it runs, as each 
 linear algebra; and the jobs of a worker that is lost run again.
 """
 
+import gc
 import pickle
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Literal
 
+import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
@@ -22,7 +25,11 @@ Jobs = Mapping[int, tuple[Any, ...]]
 _MAX_FAILURES = 4  # in a row, after which a job that ends its worker is an error
 # Arrays of more bytes are shared by processes of one host. They can be written to, which changes
 # nothing for others: code that is compiled for arrays to read alone would be compiled once more.
-_MEMMAP = {"max_nbytes": 2**17, "mmap_mode": "c"}
+_MEMMAP = {"max_nbytes": 2**20, "mmap_mode": "c"}
+# Bytes that a process keeps for its next job; larger arrays it shares with others.
+_MAX_KEPT = 2**26
+
+_latest: dict[str, "Shared"] = {}  # what this process was sent last
 
 
 class Shared:
@@ -37,6 +44,14 @@ class Shared:
     def __init__(self, *values: Any) -> None:
         self.values = values
         self._sent: dict[Any, Any] = {}
+
+    def __reduce__(self) -> Any:
+        """Travel with every job to processes of this host; they read it once, if it is small.
+
+        So what a job has computed of it is there for the next.
+        """
+        packed = self.sent("processes", _packed)
+        return (Shared, self.values) if packed is None else (_received, packed)
 
     def sent(self, where: Any, send: Callable[[tuple[Any, ...]], Any]) -> Any:
         """Return what stands for the values somewhere; they are sent by the first call."""
@@ -130,9 +145,10 @@ def _run(
         n_jobs=n_jobs,
         prefer=prefer,
         return_as="generator_unordered" if as_they_end else "list",
+        batch_size=1,
         **_MEMMAP,
     )
-    yield from parallel(delayed(_call)(function, shared.values, *item) for item in jobs.items())
+    yield from parallel(delayed(_call_here)(function, shared, *item) for item in jobs.items())
 
 
 def _run_on_dask(
@@ -177,6 +193,35 @@ def _run_on_ray(function: Function, jobs: Jobs, shared: Shared) -> Iterator[tupl
     finally:
         for future in left:
             ray.cancel(future)
+
+
+def _packed(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return a name, a pickle and the arrays that it leaves out; None if only joblib can."""
+    arrays: list[pickle.PickleBuffer] = []
+    try:
+        data = pickle.dumps(values, protocol=5, buffer_callback=arrays.append)
+    except (AttributeError, TypeError, pickle.PicklingError):  # functions without a name
+        return None
+    flat = [np.frombuffer(array.raw(), dtype=np.uint8) for array in arrays]
+    return uuid.uuid4().hex, data, flat
+
+
+def _received(name: str, data: bytes, arrays: list[Any]) -> Shared:
+    if name in _latest:
+        return _latest[name]
+    if sum(array.nbytes for array in arrays) > _MAX_KEPT:
+        return Shared(*pickle.loads(data, buffers=arrays))
+    _latest.clear()
+    gc.freeze()  # loky's processes look for garbage every second: 0.1 s long in what is imported
+    # A copy: joblib waits for the files of arrays that are mapped still.
+    _latest[name] = Shared(*pickle.loads(data, buffers=[array.copy() for array in arrays]))
+    return _latest[name]
+
+
+def _call_here(
+    function: Function, shared: Shared, number: int, job: tuple[Any, ...]
+) -> tuple[int, Any]:
+    return _call(function, shared.values, number, job)
 
 
 def _call(

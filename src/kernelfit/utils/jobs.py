@@ -171,9 +171,12 @@ def _run_on_dask(
         for number, job in jobs.items()
     }
     try:
-        for future in as_completed(futures):
-            yield future.result()
+        # Results are fetched many at a time: one by one each would take a round trip.
+        for future, result in as_completed(futures, with_results=True):
+            if isinstance(result, CancelledError):  # not raised, unlike other errors
+                raise result
             del futures[future]
+            yield result
     finally:
         client.cancel(list(futures))
 

@@ -1,7 +1,8 @@
-"""Prediction of many rows: in parts, within a memory that does not depend on their number."""
+"""Prediction of many rows: in parts, also in threads."""
 
 import tracemalloc
 
+import joblib
 import numpy as np
 import pytest
 
@@ -23,7 +24,7 @@ def points(n):
         kf.KernelRidgeClassifier(kernel=RBF(1.0) * 2.0),
     ],
 )
-def test_memory_does_not_grow_with_the_rows(machine):
+def test_kernel_values_are_computed_in_parts(machine):
     X = points(600)
     machine.fit(X, np.digitize(X[:, 0] + X[:, 1] ** 2, [0.0, 1.0]))
     many = points(300_000)
@@ -34,3 +35,30 @@ def test_memory_does_not_grow_with_the_rows(machine):
     kernel_bytes = 8.0 * len(many) * len(machine.support_)
     assert peak < MEMORY < 0.7 * kernel_bytes
     np.testing.assert_allclose(values[-5:], machine.decision_function(many[-5:]), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        kf.KernelSVC(n_jobs=2),
+        kf.KernelSVC(multi_class="ovr", kernel="laplacian", n_jobs=2),
+        kf.TKLClassifier(n_jobs=2),
+    ],
+)
+def test_threads_give_the_same_values(machine, monkeypatch):
+    monkeypatch.setattr("kernelfit.estimators.machine._CHUNK_BYTES", 2**17)
+    X, many = points(200), points(3001)
+    machine.fit(X, np.digitize(X[:, 0] + X[:, 1] ** 2, [0.0, 1.0]))
+    together = machine.decision_function(many)
+    alone = machine.set_params(n_jobs=None).decision_function(many)
+    np.testing.assert_allclose(together, alone, rtol=1e-12, atol=1e-12)
+    with joblib.parallel_config(backend="threading", n_jobs=3):
+        np.testing.assert_allclose(machine.decision_function(many), alone, rtol=1e-12, atol=1e-12)
+
+
+def test_overflow_in_a_thread_is_told():
+    machine = kf.KernelSVC(kernel="poly", n_jobs=2).fit(points(60), np.arange(60) % 2)
+    many = points(300_000)
+    many[-7] = 1e300
+    with pytest.raises(ValueError, match="overflow in the kernel at row 299993"):
+        machine.decision_function(many)

@@ -78,7 +78,7 @@ def compress(estimator: Any, max_change: float | None = None, max_points: int | 
     Notes
     -----
     The bound is :math:`\|f - f_S\| \sqrt{k(x, x)}`, for the values of all problems: those of
-    ``decision_function_shape="ovo"`` for pairs of classes. It is mostly many times what changes.
+    ``decision_function_shape="ovo"`` for pairs of classes. It is often many times what changes.
     It includes rounding, and so has a resolution, about :math:`10^{-7} \sum_i |\beta_i|
     \sqrt{k(x_i, x_i)}` at worst: where `max_change` is below, and where no fewer points are enough,
     the machine keeps all support vectors and their coefficients.

@@ -114,7 +114,7 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows.
     n_jobs : int, default=None
-        Number of problems, or of blocks, solved at a time.
+        Number of problems, or of blocks, solved at a time, and of threads in prediction.
     random_state : int, RandomState instance or None, default=None
         Of k-means, for `partition`.
     verbose : int, default=0
@@ -354,7 +354,7 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows.
     n_jobs : int, default=None
-        Number of problems, or of blocks, solved at a time.
+        Number of problems, or of blocks, solved at a time, and of threads in prediction.
     random_state : int, RandomState instance or None, default=None
         Of k-means, for `partition`.
     verbose : int, default=0

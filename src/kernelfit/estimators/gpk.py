@@ -103,7 +103,7 @@ class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
         Whether `fit` starts from the previous solution, kernel included, where that has as many
         rows and classes.
     n_jobs : int, default=None
-        Number of kernels learned at a time, in threads; -1 for all processors.
+        Number of kernels learned at a time, and of threads in prediction; -1 for all processors.
     verbose : int, default=0
         1 reports every problem, 2 every step, through the logger ``kernelfit``.
 

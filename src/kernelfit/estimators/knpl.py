@@ -90,7 +90,7 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows.
     n_jobs : int, default=None
-        Number of problems, or of blocks, solved at a time.
+        Number of problems, or of blocks, solved at a time, and of threads in prediction.
     verbose : int, default=0
         1 reports every problem, 2 every round, through the logger ``kernelfit``.
 

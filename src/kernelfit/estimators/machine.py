@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.tasks.multiclass import decision_values, problem_coef
 from kernelfit.utils.atomic import blank_copy
+from kernelfit.utils.jobs import n_threads, run_in_order
 from kernelfit.utils.progress import GapForecast, show_progress
 from kernelfit.utils.sklearn_private import Interval
 from kernelfit.utils.threads import one_blas_thread, threads_for
@@ -304,18 +305,17 @@ class KernelMachine(BaseEstimator):
 
     def _evaluate(self, X):
         """Return the decision values at checked points."""
-        values = np.empty((X.shape[0], len(self.intercept_)))
         prepared = self._prepared_kernel()
-        step = self._chunk_rows(X)
+        many = step = self._chunk_rows(X)
         if prepared is not None:
             step = min(step, max(_NEAR_ROWS, _NEAR_BYTES // (8 * len(self.support_))))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for first in range(0, X.shape[0], step):
-                part = X[first : first + step]
-                if prepared is None:
-                    values[first : first + step] = self._chunk_values(part)
-                else:
-                    values[first : first + step] = self._combined(prepared(part))
+            many -= many % step
+        if X.shape[0] > many and n_threads(self.n_jobs) > 1:
+            jobs = [(first, first + many) for first in range(0, X.shape[0], many)]
+            shared = self, prepared, X, step
+            values = np.concatenate(run_in_order(_values, jobs, shared, n_jobs=self.n_jobs))
+        else:
+            values = _values(self, prepared, X, step, 0, X.shape[0])
         if not np.isfinite(values).all():
             row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
             raise ValueError(
@@ -372,6 +372,19 @@ class KernelMachine(BaseEstimator):
                 K = kernel.multiply(K_root[:, used], X, self._own_rows(number, used))
             values[:, group] += K @ coef[:, used].T
         return values
+
+
+def _values(machine, prepared, X, step, start, stop):
+    """Return the decision values at some of the points, so many at a time."""
+    values = np.empty((min(stop, X.shape[0]) - start, len(machine.intercept_)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for first in range(0, len(values), step):
+            part = X[start:stop][first : first + step]
+            if prepared is None:
+                values[first : first + step] = machine._chunk_values(part)
+            else:
+                values[first : first + step] = machine._combined(prepared(part))
+    return values
 
 
 def _plan_again(machine, *data):

@@ -67,7 +67,8 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         Whether `fit` starts from the previous solution, weights included, where that has as many
         rows, classes and kernels.
     n_jobs : int, default=None
-        Number of sets of weights learned at a time, in threads; -1 for all processors.
+        Number of sets of weights learned at a time, and of threads in prediction; -1 for all
+        processors.
     verbose : int, default=0
         1 reports every problem, 2 every step, through the logger ``kernelfit``.
 

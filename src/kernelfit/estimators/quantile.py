@@ -60,7 +60,7 @@ class KernelQuantileRegressor(RegressorMachine, FixedKernelMachine):
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows and levels.
     n_jobs : int, default=None
-        Number of levels solved at a time, in threads; -1 for all processors.
+        Number of levels solved at a time, and of threads in prediction; -1 for all processors.
     device : str, default=None
         Where to train and predict: "cuda" for a GPU; see `KernelSVC`.
     verbose : int, default=0

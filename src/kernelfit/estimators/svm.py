@@ -161,7 +161,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution where that has as many rows and classes.
     n_jobs : int, default=None
-        Number of problems solved at a time, in threads; -1 for all processors.
+        Number of problems solved at a time, and of threads in prediction; -1 for all processors.
         One-vs-rest problems on a kernel matrix that is not stored take turns.
     device : str, default=None
         Where to train and predict: None for the solver on the processor, "cuda" for a GPU, by

@@ -111,7 +111,7 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
         Whether `fit` starts from the previous solution, kernel included, where that has as many
         rows and classes.
     n_jobs : int, default=None
-        Number of kernels learned at a time, in threads; -1 for all processors.
+        Number of kernels learned at a time, and of threads in prediction; -1 for all processors.
     device : str, default=None
         Where to train, for ``basis="x"``: None for the processor, "cuda" for a GPU, by torch
         (extra ``gpu``); "cpu" runs the same by torch on the processor. The GPU's memory counts

@@ -148,7 +148,7 @@ class KernelUnionClassifier(ClassifierMachine, UnionMachine):
     cache_size : float, default=1000
         Memory in MB for the matrices of the kernels that a round adds.
     n_jobs : int, default=None
-        Number of kernels learned at a time, in threads; -1 for all processors.
+        Number of kernels learned at a time, and of threads in prediction; -1 for all processors.
     verbose : int, default=0
         1 reports every problem, 2 every round, through the logger ``kernelfit``.
 

@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from kernelfit.utils.threads import one_blas_thread
@@ -127,6 +127,11 @@ def shares_memory(prefer: Literal["threads", "processes"] = "threads") -> bool:
     """Return whether jobs would run in threads of this process."""
     backend, _ = get_active_backend(prefer=prefer)
     return bool(getattr(backend, "supports_sharedmem", False))
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return how many jobs would run at a time in threads of this process."""
+    return int(effective_n_jobs(n_jobs)) if shares_memory() else 1
 
 
 def _run(

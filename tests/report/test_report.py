@@ -183,6 +183,13 @@ def test_an_indefinite_kernel_has_no_proof(tmp_path, unrendered):
     assert "no proof of optimality here" in " ".join(report(model, tmp_path, K, Y).texts)
 
 
+def test_a_compressed_machine_has_no_proof_of_its_own(tmp_path, unrendered):
+    small = kf.compress(kf.KernelSVC().fit(X, Y), max_change=0.1)
+    text = " ".join(report(small, tmp_path, X, Y).texts)
+    assert "was compressed after its training" in text
+    assert "no proof of optimality" not in text
+
+
 def test_figures_on_held_out_rows(tmp_path, unrendered):
     data, y = load_iris(return_X_y=True)
     rows = np.random.default_rng(0).permutation(150)

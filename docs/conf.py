@@ -77,6 +77,8 @@ sphinx_gallery_conf = {
             "plot_metric.py",
             "plot_intervals.py",
             "plot_cost_path.py",
+            "plot_cluster_number.py",
+            "plot_cluster_methods.py",
             "plot_cds_digits.py",
             "plot_cds_similarity.py",
         ]

@@ -1,6 +1,7 @@
 """What the clusterings by discriminative similarity share: embedding, proposals, new points."""
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -63,7 +64,8 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
             self.embedding_[absent] = self._by_chunks(X[absent], self._extend)
 
     def _cluster(self, K, n_clusters, seed, multiply):
-        counts = self._rows.counts
+        counts = self._in_unit(self._rows.counts)
+        self._rows = replace(self._rows, counts=counts)
         self.mu_ = self._entropy_mu(K, seed) if self.mu == "entropy" else float(self.mu)
         n = K.shape[0]
         guards = max(5, n_clusters // 4)
@@ -100,6 +102,10 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
         squares = np.einsum("ij,ij->i", self._centres, self._centres)
         self._centre_norms = np.where(sizes > 0, squares, np.inf)
         return complaints
+
+    def _in_unit(self, counts):
+        """Return counts relative to a power of two, which changes no bit: only ratios matter."""
+        return np.ldexp(counts, 1 - np.frexp(counts.max())[1])
 
     def _complaint(self, K):
         """Return one sentence on affinities that cannot show the clusters, or None."""

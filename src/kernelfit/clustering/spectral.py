@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelfit.clustering.alternation import pivoted_labels
 from kernelfit.clustering.base import BaseClustering
 from kernelfit.clustering.diagnosis import diagnose
-from kernelfit.clustering.matrices import LowRank, multiply
+from kernelfit.clustering.matrices import LowRank, in_unit, multiply
 from kernelfit.clustering.ties import first_least, first_least_columns
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import one_blas_thread, one_openmp_thread
@@ -104,8 +104,8 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
         return complaints
 
     def _in_unit(self, counts):
-        """Return counts relative to a power of two, which changes no bit: only ratios matter."""
-        return np.ldexp(counts, 1 - np.frexp(counts.max())[1])
+        """Return counts whose products neither vanish nor overflow: only their ratios matter."""
+        return in_unit(counts, counts.max())
 
     def _complaint(self, K):
         """Return one sentence on affinities that cannot show the clusters, or None."""

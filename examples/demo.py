@@ -1,7 +1,7 @@
 """AutoKernel and the learners of the papers on bundled data, beside scikit-learn's own.
 
 Prints a comparison, and writes a report to open in a browser and a picture of what was learned
-into the folder ``demo_output``, or the one that --out names. Takes about a minute.
+into the folder ``demo_output``, or the one that --out names. Takes one to two minutes.
 """
 
 import argparse

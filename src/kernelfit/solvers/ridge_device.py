@@ -7,11 +7,14 @@ The problem and its symbols are those of :mod:`kernelfit.solvers.ridge`: with
     b = \mathbf 1^\top A^{-1} y \,/\, \mathbf 1^\top A^{-1} \mathbf 1
 """
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
 
 from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.solvers.ridge import FloatArray, RidgeSolution, ridge_path
-from kernelfit.utils.torch_device import Tensor
+from kernelfit.utils.torch_device import Tensor, load_torch
 
 
 class DeviceRidge:
@@ -56,19 +59,15 @@ class DeviceRidge:
         decision : ndarray of shape (n, m)
         """
         torch = self.torch
-        A = self.K.clone()
-        A.diagonal().add_(torch.as_tensor(ridge / self.weight, device=self.device))
-        factor, info = torch.linalg.cholesky_ex(A)
-        if int(info):  # K is indefinite, or the ridge is lost in rounding
+        right = np.column_stack([self.Y, np.ones(len(self.Y))])
+        solved = _solve_shifted(torch, self.K, ridge / self.weight, right)
+        if solved is None:  # K is indefinite, or the ridge is lost in rounding
             path = ridge_path(
                 self.K.cpu().numpy(), self.Y, self.weight, fit_intercept=self.fit_intercept
             )
             found = path.solve(ridge)
             coef, intercept = found.coef, self.mean + found.intercept
         else:
-            right = np.column_stack([self.Y, np.ones(len(self.Y))])
-            solved = torch.cholesky_solve(torch.as_tensor(right, device=self.device), factor)
-            solved = solved.cpu().numpy()
             coef, ones = solved[:, :-1], solved[:, -1:]
             intercept = self.mean
             if self.fit_intercept:
@@ -80,3 +79,51 @@ class DeviceRidge:
         decision = (self.K @ torch.as_tensor(coef, device=self.device)).cpu().numpy()
         place = np.argsort(self.order)
         return RidgeSolution(coef[place], intercept), decision[place]
+
+
+def solve_ridges_on_device(
+    K: Tensor, Y: FloatArray, weight: FloatArray, ridges: Sequence[float]
+) -> Iterator[RidgeSolution | None]:
+    """Yield coefficients and intercepts for one ridge after the other.
+
+    Parameters
+    ----------
+    K : tensor of shape (n, n)
+        In float64.
+    Y, weight, ridges
+        As for :func:`kernelfit.solvers.ridge.solve_ridges`.
+
+    Yields
+    ------
+    RidgeSolution or None
+        None where rounding leaves no Cholesky factor.
+    """
+    torch, _ = load_torch(str(K.device))
+    right = np.column_stack([Y, np.ones(len(Y))])
+    for ridge in ridges:
+        solved = _solve_shifted(torch, K, ridge / weight, right)
+        if solved is None:
+            yield None
+            continue
+        coef, ones = solved[:, :-1], solved[:, -1]
+        intercept = coef.sum(axis=0) / ones.sum()
+        yield RidgeSolution(coef - ones[:, None] * intercept, intercept)
+
+
+def _solve_shifted(
+    torch: Any, K: Tensor, shift: FloatArray, right: FloatArray
+) -> FloatArray | None:
+    """Return ``(K + diag(shift))^-1 right``, or None where there is no factor.
+
+    The diagonal is changed in place and put back: a copy of K would be a third matrix.
+    """
+    diagonal = K.diagonal()
+    before = diagonal.clone()
+    diagonal.add_(torch.as_tensor(shift, device=K.device))
+    factor, info = torch.linalg.cholesky_ex(K)
+    diagonal.copy_(before)
+    if int(info):
+        return None
+    solved = torch.cholesky_solve(torch.as_tensor(right, device=K.device), factor)
+    found: FloatArray = solved.cpu().numpy()
+    return found

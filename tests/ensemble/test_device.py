@@ -129,7 +129,7 @@ def test_many_rows_are_trained_exactly_where_the_device_has_room(device, monkeyp
     assert there.training_ == "exact on 400 rows"
     assert np.max(there.certificate_["machines"]) < 1e-12
     assert there.score(X[400:], y[400:]) > here.score(X[400:], y[400:]) - 0.02
-    monkeypatch.setattr(engine_module, "planned_bytes", lambda *_: 1e5)
+    monkeypatch.setattr(engine_module, "planned_bytes", lambda *_: 60.0 * 400**2)
     small = AutoKernelRegressor(device=device, **options).fit(X[:400], y[:400])
     assert small.training_ == "100 landmarks of 400 rows"
     assert_allclose(small.predict(X[400:]), here.predict(X[400:]), rtol=1e-4)

@@ -13,6 +13,8 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelfit import (
+    DANKClassifier,
+    DANKRegressor,
     KernelOneClass,
     KernelQuantileRegressor,
     KernelRidgeClassifier,
@@ -30,6 +32,8 @@ from kernelfit.utils.torch_device import load_triton
 from tests.reference.devices import devices
 
 MACHINES = [
+    DANKClassifier,
+    DANKRegressor,
     KernelSVC,
     KernelSVR,
     KernelRidgeClassifier,
@@ -111,6 +115,46 @@ def test_regressor_is_that_of_the_cpu(loss, device):
     assert_allclose(there.objective_, here.objective_, rtol=1e-7)
     assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
     assert confirmed(there, X, y)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("eta", ["auto", "0.001*auto"])
+@pytest.mark.parametrize("rule", ["neutral", "nearest"])
+def test_dank_is_that_of_the_cpu(rule, eta, device):
+    X, y = load_iris(return_X_y=True)
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    options = {"C": 2.0, "eta": eta, "out_of_sample": rule, "tol": 1e-7}
+    there = DANKClassifier(device=device, **options).fit(X, y, weight)
+    here = DANKClassifier(**options).fit(X, y, weight)
+    assert_allclose(there.eta_, here.eta_, rtol=1e-4)
+    # The plain machines, whose norm eta is in units of, are equal to their gaps alone.
+    assert_allclose(there.objective_, here.objective_, rtol=1e-5)
+    assert_array_equal(there.predict(X), here.predict(X))
+    assert confirmed(there, X, y, weight)
+    there = pickle.loads(pickle.dumps(there)).set_params(device=None)
+    assert_array_equal(there.predict(X), here.predict(X))
+
+
+@pytest.mark.parametrize("device", devices())
+def test_dank_regression_is_that_of_the_cpu(device):
+    X, y = regression()
+    options = {"C": 5.0, "epsilon": 0.05, "eta": 10.0, "gamma": 0.3, "tol": 1e-8}
+    there = DANKRegressor(device=device, **options).fit(X, y)
+    here = DANKRegressor(**options).fit(X, y)
+    assert_allclose(there.objective_, here.objective_, rtol=1e-7)
+    assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
+    assert confirmed(there, X, y)
+
+
+@pytest.mark.parametrize(
+    "options", [{"tau": 0.01}, {"solver": "newton"}, {"partition": 2}, {"loss": "squared_hinge"}]
+)
+def test_what_dank_leaves_to_the_processor(options):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(
+        ValueError, match=f"expected {next(iter(options))}=.* for device='cpu', got"
+    ):
+        DANKClassifier(device="cpu", **options).fit(X, y)
 
 
 @pytest.mark.parametrize("device", devices())
@@ -296,6 +340,7 @@ if find_spec("torch"):
         [
             KernelSVC(device="cpu"),
             KernelSVR(device="cpu"),
+            DANKClassifier(device="cpu"),
             KernelRidgeRegressor(device="cpu"),
             TKLRegressor(device="cpu"),
         ]

@@ -18,7 +18,9 @@ from kernelfit import (
     KernelOneClass,
     KernelQuantileRegressor,
     KernelRidgeClassifier,
+    KernelRidgeClassifierCV,
     KernelRidgeRegressor,
+    KernelRidgeRegressorCV,
     KernelSVC,
     KernelSVCCV,
     KernelSVR,
@@ -210,6 +212,23 @@ def test_ridge_is_that_of_the_cpu(fit_intercept, device):
     assert_allclose(there.predict(X), here.predict(X), atol=1e-8)
     assert there.converged_
     assert confirmed(there, X, Y, weight)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("make", [KernelRidgeRegressorCV, KernelRidgeClassifierCV])
+def test_ridge_search_is_that_of_the_cpu(make, cv, device):
+    X, y = regression()
+    y = np.digitize(y, [6.5, 7.5]) if make is KernelRidgeClassifierCV else y
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    options = {"gammas": [0.1, 1.0], "Cs": [0.1, 10.0, 1e4], "cv": cv}
+    there = make(device=device, **options).fit(X, y, sample_weight=weight)
+    here = make(**options).fit(X, y, sample_weight=weight)
+    assert there.best_params_ == here.best_params_
+    scores = "mean_test_score"
+    assert_allclose(there.cv_results_[scores], here.cv_results_[scores], rtol=1e-7)
+    assert_allclose(there.best_estimator_.dual_gap_, 0.0, atol=1e-9)
+    assert_array_equal(np.round(there.predict(X), 6), np.round(here.predict(X), 6))
 
 
 @pytest.mark.parametrize("device", devices())

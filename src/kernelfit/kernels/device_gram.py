@@ -181,6 +181,7 @@ class _KernelSource:
     def __init__(self, kernel: Any, X: NDArray[Any], device: str) -> None:
         self.torch, self.device = load_torch(device)
         self.n, d = X.shape
+        X = np.require(X, requirements="W")  # torch warns of arrays that it must not write to
         points = self.torch.as_tensor(X, dtype=self.torch.float64, device=self.device)
         if is_shift_invariant(kernel):
             points = points - points.mean(dim=0)
@@ -260,6 +261,7 @@ class _MatrixSource:
             part = self.K[rows][:, columns]
         else:
             part = self.K[rows[..., :, None], columns[..., None, :]]
+        part = np.require(part, requirements="W")
         return self.torch.as_tensor(part, dtype=dtype, device=self.device)
 
     def product(self, beta: Tensor) -> Tensor:

@@ -156,6 +156,27 @@ class FamilyConformance:
             chord = 0.5 * (response.energy + family.respond(other).energy)
             assert middle <= chord * (1.0 + 1e-10)
 
+    def test_the_examples_can_tell(self):
+        """Betas of one shape, which is that of (n_tasks, n) for as many points as there are."""
+        family, X, betas = self.make()
+        shapes = {np.shape(beta) for beta in betas}
+        assert len(betas) > 1, "expected two betas or more"
+        assert len(shapes) == 1, f"expected betas of one shape, got {shapes}"
+        shape = shapes.pop()
+        assert len(shape) == 2, f"expected betas of shape (n_tasks, n), got {shape}"
+        assert shape[1] == len(X), f"expected betas on {len(X)} points, got {shape[1]}"
+        gram = family.gram(family.respond(betas[0]).theta)
+        assert hasattr(gram, "rows"), f"expected gram to return a Gram, got {type(gram).__name__}"
+
+    def test_the_matrix_of_a_difference_is_that_of_the_matrices(self):
+        family, _, betas = self.make()
+        if not hasattr(family, "dense"):
+            pytest.skip("the family has no dense")
+        one, other = (family.dense(family.respond(beta)) for beta in betas[:2])
+        matrices = [matrix(family.gram(theta)) for theta in (one, other, one - other)]
+        scale = max(abs(K).max() for K in matrices)
+        assert_allclose(matrices[2], matrices[0] - matrices[1], rtol=0, atol=1e-12 * scale)
+
     def test_mixtures_mix_the_kernels(self):
         family, _, betas = self.make()
         if not hasattr(family, "mix"):

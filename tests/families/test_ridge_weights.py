@@ -17,7 +17,9 @@ from kernelfit.kernels.gram import DenseGram
 from kernelfit.kernels.standard import RBF, Linear
 from kernelfit.solvers.saddle.frank_wolfe import FRANK_WOLFE
 from kernelfit.solvers.saddle.gradient import GRADIENT_SOLVERS
-from kernelfit.solvers.saddle.problem import Progress, SaddleProblem, solve_saddle
+from kernelfit.solvers.saddle.problem import SaddleProblem, solve_saddle
+from kernelfit.solvers.saddle.progress import Progress
+from kernelfit.tasks.losses import hinge
 from tests.families.conformance import LOSSES, SOLVERS, FamilyConformance, make_task, solution
 from tests.reference.kernel_learning import conic_value
 
@@ -167,8 +169,9 @@ def test_the_suite_says_why_no_solver_runs():
 
 def refuses_two_tasks(solver):
     """Return whether that is the first thing a solver finds wrong with no family at all."""
+    task = hinge([-1.0, 1.0], 1.0)
     with pytest.raises((ValueError, AttributeError)) as found:
-        next(solver.steps(SaddleProblem(None, (None, None)), Progress(1e-3), None))
+        next(solver.steps(SaddleProblem(None, (task, task)), Progress(1e-3), None))
     return found.type is ValueError
 
 

@@ -15,7 +15,8 @@ from kernelfit.learners.hadamard import (
 )
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.saddle.newton import NEWTON
-from kernelfit.solvers.saddle.problem import Pair, assess
+from kernelfit.solvers.saddle.problem import assess
+from kernelfit.solvers.saddle.progress import Pair
 from kernelfit.tasks.task import Task
 from tests.reference import dank
 from tests.reference.checks import assert_feasible

@@ -4,7 +4,8 @@ import numpy as np
 
 from kernelfit.kernels.gram import DenseGram
 from kernelfit.learners.hadamard import Penalty, learn_factor
-from kernelfit.solvers.saddle.problem import Progress, SaddleProblem, assess
+from kernelfit.solvers.saddle.problem import SaddleProblem, assess
+from kernelfit.solvers.saddle.progress import Progress
 from tests.reference import dank
 from tests.reference.checks import assert_feasible
 from tests.reference.svm import duality_gap

@@ -22,7 +22,7 @@ from kernelfit.learners.partition import learn_blocks
 from kernelfit.learners.training import DeviceTraining, TrainingGram
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import Callback, DualResult, FloatArray
-from kernelfit.solvers.saddle.problem import SaddleResult
+from kernelfit.solvers.saddle.progress import SaddleResult
 from kernelfit.tasks.task import Task
 
 Indices = NDArray[np.intp]

@@ -43,15 +43,8 @@ from kernelfit.solvers.result import Callback, FloatArray
 from kernelfit.solvers.saddle.alternation import ADMM, ALTERNATING, DAMPED
 from kernelfit.solvers.saddle.gradient import GRADIENT_SOLVERS
 from kernelfit.solvers.saddle.newton import NEWTON
-from kernelfit.solvers.saddle.problem import (
-    Assessment,
-    Pair,
-    SaddleProblem,
-    SaddleResult,
-    SaddleSolver,
-    assess,
-    solve_saddle,
-)
+from kernelfit.solvers.saddle.problem import SaddleProblem, SaddleSolver, assess, solve_saddle
+from kernelfit.solvers.saddle.progress import Assessment, Pair, SaddleResult
 from kernelfit.tasks.task import Task
 
 SOLVERS: dict[str, SaddleSolver] = {

@@ -29,13 +29,8 @@ from kernelfit.solvers.dual.quartic import solve_quartic_dual
 from kernelfit.solvers.dual.rounds import sample_is_psd
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import FloatArray
-from kernelfit.solvers.saddle.problem import (
-    Pair,
-    Progress,
-    SaddleProblem,
-    SaddleResult,
-    assess,
-)
+from kernelfit.solvers.saddle.problem import SaddleProblem, assess
+from kernelfit.solvers.saddle.progress import Pair, Progress, SaddleResult
 from kernelfit.tasks.task import Task
 from kernelfit.utils.jobs import run_in_order
 

@@ -62,8 +62,11 @@ class CertifiedResult(SolverResult):
     @classmethod
     def of(cls, result: "CertifiedResult", **more: Any) -> Self:
         """Return a result of this class with the fields of another one, and more."""
-        shared = {field.name: getattr(result, field.name) for field in fields(CertifiedResult)}
+        shared = {name: getattr(result, name) for name in _CERTIFIED}
         return cls(**{**shared, **more})
+
+
+_CERTIFIED = [field.name for field in fields(CertifiedResult)]
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,14 @@ def _cost(y: FloatArray, C: Any) -> FloatArray:
     return np.full(y.shape, C, dtype=np.float64)
 
 
+def _labels(y: npt.ArrayLike) -> FloatArray:
+    p = np.ascontiguousarray(y, dtype=np.float64)
+    wrong = p * p != 1.0
+    if wrong.any():
+        raise ValueError(f"expected labels -1 and 1, got {p[wrong][0]:g}")
+    return p
+
+
 def _ridge(p: FloatArray, C: Any) -> FloatArray:
     return 0.5 / np.maximum(_cost(p, C), LEAST_COST)
 
@@ -37,7 +45,7 @@ def hinge(y: npt.ArrayLike, C: float | FloatArray, *, fit_intercept: bool = True
     -------
     Task
     """
-    p = np.ascontiguousarray(y, dtype=np.float64)
+    p = _labels(y)
     bound = p * _cost(p, C)
     total = 0.0 if fit_intercept else None
     return Task(p, np.minimum(bound, 0.0), np.maximum(bound, 0.0), total=total)
@@ -82,7 +90,7 @@ def squared_hinge(y: npt.ArrayLike, C: float | FloatArray, *, fit_intercept: boo
     -------
     Task
     """
-    p = np.ascontiguousarray(y, dtype=np.float64)
+    p = _labels(y)
     lower, upper = np.where(p < 0.0, -np.inf, 0.0), np.where(p > 0.0, np.inf, 0.0)
     return Task(p, lower, upper, 0.0, _ridge(p, C), 0.0 if fit_intercept else None)
 

@@ -184,7 +184,7 @@ class Task:
         if self.total != 0.0:
             return self, 0.0
         shift = 0.5 * (float(self.p.min()) + float(self.p.max()))
-        return self.with_linear(self.p - shift), shift
+        return (self.with_linear(self.p - shift), shift) if shift else (self, 0.0)
 
     def take(self, rows: Indices | slice) -> "Task":
         """Return the task of some of the points."""

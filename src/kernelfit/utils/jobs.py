@@ -8,7 +8,7 @@ linear algebra; and the jobs of a worker that is lost run again.
 import gc
 import pickle
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Literal
@@ -131,24 +131,25 @@ def shares_memory(prefer: Literal["threads", "processes"] = "threads") -> bool:
 
 def _run(
     function: Function, jobs: Jobs, shared: Shared, n_jobs: int | None, prefer: str
-) -> Iterator[tuple[int, Any]]:
+) -> Iterable[tuple[int, Any]]:
     backend, _ = get_active_backend(prefer=prefer)
     name = type(backend).__name__
     if name == "DaskDistributedBackend":
-        yield from _run_on_dask(backend.client, function, jobs, shared)
-        return
+        return _run_on_dask(backend.client, function, jobs, shared)
     if name == "RayBackend":
-        yield from _run_on_ray(function, jobs, shared)
-        return
+        return _run_on_ray(function, jobs, shared)
     as_they_end = getattr(backend, "supports_return_generator", False)
-    parallel = Parallel(
+    parallel: Any = Parallel(
         n_jobs=n_jobs,
         prefer=prefer,
         return_as="generator_unordered" if as_they_end else "list",
         batch_size=1,
         **_MEMMAP,
     )
-    yield from parallel(delayed(_call_here)(function, shared, *item) for item in jobs.items())
+    found: Iterable[tuple[int, Any]] = parallel(
+        delayed(_call)(function, shared, *item) for item in jobs.items()
+    )
+    return found
 
 
 def _run_on_dask(
@@ -170,9 +171,12 @@ def _run_on_dask(
         for number, job in jobs.items()
     }
     try:
-        for future in as_completed(futures):
-            yield future.result()
+        # Results are fetched many at a time: one by one each would take a round trip.
+        for future, result in as_completed(futures, with_results=True):
+            if isinstance(result, CancelledError):  # not raised, unlike other errors
+                raise result
             del futures[future]
+            yield result
     finally:
         client.cancel(list(futures))
 
@@ -218,17 +222,12 @@ def _received(name: str, data: bytes, arrays: list[Any]) -> Shared:
     return _latest[name]
 
 
-def _call_here(
-    function: Function, shared: Shared, number: int, job: tuple[Any, ...]
-) -> tuple[int, Any]:
-    return _call(function, shared.values, number, job)
-
-
 def _call(
-    function: Function, shared: tuple[Any, ...], number: int, job: tuple[Any, ...]
+    function: Function, shared: Shared | tuple[Any, ...], number: int, job: tuple[Any, ...]
 ) -> tuple[int, Any]:
+    values = shared.values if isinstance(shared, Shared) else shared
     with one_blas_thread():
-        return number, function(*shared, *job)
+        return number, function(*values, *job)
 
 
 def _call_on_copy(

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelfit.solvers.dual.newton_steps import BLOCKED, NO_STEP, STEP, _drop, newton_step
+from kernelfit.solvers.dual.bound_walk import ENDED, FAILED, STOPPED, _drop, walk_to_bounds
+from kernelfit.solvers.dual.newton_steps import BLOCKED, NO_STEP, STEP, newton_step
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.tasks.losses import hinge, tube
 
@@ -14,9 +15,9 @@ def test_the_factor_without_a_variable(j):
     rng = np.random.default_rng(0)
     B = rng.standard_normal((9, 7))
     A = B.T @ B
-    out = np.full((6, 6), np.nan)
-    _drop(np.linalg.cholesky(A).T.copy(), j, out)
-    U = np.triu(out)
+    U = np.linalg.cholesky(A).T.copy()
+    _drop(U, 6, j)
+    U = np.triu(U[:6, :6])
     smaller = np.delete(np.delete(A, j, 0), j, 1)
     assert_allclose(U.T @ U, smaller, atol=1e-12 * np.trace(A))
 
@@ -60,6 +61,51 @@ def test_a_whole_walk_reaches_the_minimum_over_what_stays_free(seed, rank, epsil
     if fit_intercept and slope.size:
         slope -= slope.mean()
     assert_allclose(slope, 0.0, atol=1e-8)
+
+
+def naive_walk(A, ridge, slope, least, most, fit_intercept, max_bounds):
+    """Newton moves by dense solves, each up to the first bound."""
+    moved, active = np.zeros(len(slope)), np.ones(len(slope), dtype=bool)
+    for _ in range(max_bounds):
+        k = np.flatnonzero(active)
+        system, rhs = A[np.ix_(k, k)], -(slope + (A - np.diag(ridge)) @ moved)[k]
+        if fit_intercept:
+            ones = np.ones((len(k), 1))
+            system, rhs = np.block([[system, ones], [ones.T, 0.0]]), np.append(rhs, 0.0)
+        move = np.linalg.solve(system, rhs)[: len(k)]
+        rooms = (np.where(move < 0.0, least[k], most[k]) - moved[k]) / move
+        moved[k] += min(rooms.min(), 1.0) * move
+        if rooms.min() >= 1.0:
+            return moved, ENDED
+        active[k[rooms.argmin()]] = False
+        if active.sum() <= fit_intercept:
+            return moved, ENDED
+    return moved, STOPPED
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("max_bounds", [1, 5, 30])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_walk_by_dense_solves(seed, max_bounds, fit_intercept):
+    rng = np.random.default_rng(seed)
+    B = rng.standard_normal((30, 40))
+    ridge = rng.uniform(0.0, 3.0, 30)
+    A = B @ B.T / 40 + np.diag(ridge)
+    slope, room = rng.standard_normal(30), rng.uniform(0.01, 1.0, (2, 30))
+    problem = -room[0], room[1], fit_intercept, max_bounds
+    U = np.linalg.cholesky(A).T.copy()
+    moved, status = walk_to_bounds(U, slope.copy(), ridge.copy(), *problem)
+    expected = naive_walk(A, ridge, slope, *problem)
+    assert status == expected[1]
+    assert_allclose(moved, expected[0], atol=1e-10)
+    if status == STOPPED:
+        assert np.count_nonzero((moved == -room[0]) | (moved == room[1])) == max_bounds
+
+
+def test_a_walk_on_numbers_that_are_not_finite_fails():
+    for U in (np.full((2, 2), np.nan), np.zeros((2, 2))):
+        box = -np.ones(2), np.ones(2)
+        assert walk_to_bounds(U, np.array([1.0, 2.0]), np.zeros(2), *box, True, 2)[1] == FAILED
 
 
 def test_a_short_walk_meets_as_many_bounds_as_asked():

@@ -1,5 +1,7 @@
 """The one driver: training, certificates, the best bounds and when to stop."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,9 +14,6 @@ from kernelfit.solvers.saddle.fully_corrective import FULLY_CORRECTIVE
 from kernelfit.solvers.saddle.gradient import GRADIENT_SOLVERS
 from kernelfit.solvers.saddle.newton import NEWTON
 from kernelfit.solvers.saddle.problem import (
-    Assessment,
-    Pair,
-    Progress,
     SaddleProblem,
     SaddleSolver,
     assess,
@@ -22,6 +21,7 @@ from kernelfit.solvers.saddle.problem import (
     first_pair,
     solve_saddle,
 )
+from kernelfit.solvers.saddle.progress import Assessment, Pair, Progress
 from kernelfit.tasks.losses import hinge, tube
 from tests.reference.examples import example
 from tests.reference.factors import saddle
@@ -210,6 +210,27 @@ def test_a_solver_says_what_a_family_lacks():
     message = "^expected a family with size and mix for solver 'mine', got Dear$"
     with pytest.raises(ValueError, match=message):
         SaddleSolver("mine", None, ("initial", "size", "mix")).check(Dear())
+
+
+@pytest.mark.parametrize(
+    ("tasks", "message"),
+    [
+        ((), "expected a tuple of one task or more, got ()"),
+        (hinge([-1.0, 1.0], 1.0), "expected a tuple of one task or more, got Task("),
+        ((hinge([-1.0, 1.0], 1.0), hinge([1.0], 1.0)), "expected tasks on the same points, got [1"),
+    ],
+)
+def test_what_are_no_tasks_is_refused(tasks, message):
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        SaddleProblem(None, tasks)
+
+
+def test_what_is_no_solver_is_refused():
+    problem = SaddleProblem(None, (hinge([-1.0, 1.0], 1.0),))
+    with pytest.raises(TypeError, match=r"^expected a SaddleSolver, such as .*, got 'newton'$"):
+        solve_saddle(problem, "newton")
+    with pytest.raises(ValueError, match=r"^expected a positive tol, got -1$"):
+        solve_saddle(problem, FRANK_WOLFE, tol=-1)
 
 
 def test_a_factor_serves_one_task():

@@ -162,7 +162,7 @@ class Root:
 
 
 class Softened(ABC):
-    """A smooth convex function of d in place of the energy; half its gradient are weights."""
+    """A smooth convex function of d in place of the energy; twice its gradient are weights."""
 
     @abstractmethod
     def weights(self, d: Array) -> Array:

@@ -6,8 +6,7 @@ factorisation, f^3 / 3 operations, solves it. Variables that the solution would 
 (or past the kink at 0) are put there and the rest is solved again, until all fit. The step goes to
 the minimum on the segment towards that point, or on the plain Newton direction up to the first
 bound, whichever is lower: it never increases the objective. Where bounds keep cutting steps short,
-a walk meets them one by one: the factor of the matrix without one row and column follows from the
-one with it by f^2 operations (Givens rotations).
+a walk meets them one by one (:mod:`kernelfit.solvers.dual.bound_walk`).
 
 Symbols are those of :mod:`kernelfit.solvers.dual.pair_steps`; ``move`` is the displacement of the
 free variables, ``K_free`` the part of K that belongs to them.
@@ -21,8 +20,8 @@ import numpy.typing as npt
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from kernelfit.linalg.indexed import add_rows, gather
+from kernelfit.solvers.dual.bound_walk import ENDED, FAILED, walk_to_bounds
 from kernelfit.solvers.result import FloatArray
-from kernelfit.utils.jit import jit
 
 BoolArray = npt.NDArray[np.bool_]
 _MAX_PASSES = 30
@@ -42,25 +41,6 @@ def _factorise(A: FloatArray) -> FloatArray:
         raise np.linalg.LinAlgError("Matrix is not positive definite")
     lower: FloatArray = factor
     return lower
-
-
-@jit()
-def _drop(U: FloatArray, j: int, out: FloatArray) -> None:
-    """Write the upper Cholesky factor without the j-th variable, in C order; U is overwritten."""
-    m = len(out)
-    for k in range(j):
-        for c in range(k, m):
-            out[k, c] = U[k, c + (c >= j)]
-    # Without its j-th column U has an entry below the diagonal in each later one. A rotation of
-    # the rows k and k + 1 makes it vanish.
-    for k in range(j, m):
-        a, b = U[k, k + 1], U[k + 1, k + 1]
-        size = math.sqrt(a * a + b * b)
-        a, b = a / size, b / size
-        for c in range(k, m):
-            upper, lower = U[k, c + 1], U[k + 1, c + 1]
-            out[k, c] = a * upper + b * lower
-            U[k + 1, c + 1] = a * lower - b * upper
 
 
 def _minimise(
@@ -122,7 +102,7 @@ def _fit_into_bounds(
 
 
 def _line_search(
-    A: FloatArray, ridge: FloatArray, slope: FloatArray, move: FloatArray
+    A: FloatArray, ridge: FloatArray | float, slope: FloatArray, move: FloatArray
 ) -> tuple[float, float]:
     """Return the decrease at the best length in [0, 1], and that length."""
     rate = float(slope @ move)
@@ -135,7 +115,7 @@ def _line_search(
 
 def _leap(
     A: FloatArray,
-    ridge: FloatArray,
+    ridge: FloatArray | float,
     slope: FloatArray,
     least: FloatArray,
     most: FloatArray,
@@ -165,49 +145,23 @@ def _leap(
 
 def _walk(
     A: FloatArray,
-    ridge: FloatArray,
+    ridge: FloatArray | float,
     slope: FloatArray,
     least: FloatArray,
     most: FloatArray,
     fit_intercept: bool,
     max_bounds: int,
-) -> tuple[FloatArray, bool]:
-    """Return how far steps to one bound after the other go, and whether the last one met none."""
-    factor = _factorise(A)
-    active = np.arange(slope.size)
-    moved, step = np.zeros((2, slope.size))
-    for _ in range(max_bounds):
-        here = slope[active]
-        if fit_intercept:
-            here -= _sum(here) / active.size
-        move = _minimise(factor, -here, 0.0, fit_intercept)
-        # The room of a variable as a part of its move; nan where both are 0.
-        ends = np.where(move < 0.0, least[active], most[active]) - moved[active]
-        rooms = ends / move
-        first = int(np.fmin(rooms, 2.0).argmin())
-        blocked = rooms[first] < 1.0
-        step[:] = 0.0
-        step[active] = move * rooms[first] if blocked else move
-        gain, length = _line_search(A, ridge, slope, step)
-        if not gain > 0.0:
-            return moved, False
-        if length < 1.0:
-            step *= length
-        moved = np.minimum(np.maximum(moved + step, least), most)
-        if not blocked or length < 1.0:
-            return moved, not blocked
-        slope = slope + (A @ step - ridge * step)
-        met = active[first]
-        moved[met] = least[met] if move[first] < 0.0 else most[met]
-        at_end = (moved[active] <= least[active]) | (moved[active] >= most[active])
-        if active.size - np.count_nonzero(at_end) <= fit_intercept:
-            return moved, True
-        for j in at_end.nonzero()[0][::-1]:
-            smaller = np.empty((len(factor) - 1,) * 2)
-            _drop(factor.T, j, smaller)
-            factor = smaller.T
-        active = active[~at_end]
-    return moved, False
+) -> tuple[float, float, FloatArray, int]:
+    """Return the gain, the length and the move of steps to one bound after the other.
+
+    Also the status.
+    """
+    U, shift = _factorise(A).T, np.broadcast_to(ridge, slope.shape).copy()
+    move, end = walk_to_bounds(U, slope.copy(), shift, least, most, fit_intercept, max_bounds)
+    if end == FAILED:
+        raise np.linalg.LinAlgError("Matrix is not finite")
+    gain, length = _line_search(A, ridge, slope, move)
+    return gain, length, move, STEP if end == ENDED and length == 1.0 else BLOCKED
 
 
 def newton_step(
@@ -294,9 +248,8 @@ def _step(
     least, most = low - start, high - start
 
     if walk:
-        move, ended = _walk(A, shift, slope, least, most, fit_intercept, walk)
+        gain, length, move, status = _walk(A, shift, slope, least, most, fit_intercept, walk)
         fixed = ((move == least) | (move == most)).nonzero()[0]
-        gain, length, status = float(move.any()), 1.0, STEP if ended else BLOCKED
     else:
         gain, length, move, fixed, status = _leap(A, shift, slope, least, most, fit_intercept)
     if not gain > 0.0:

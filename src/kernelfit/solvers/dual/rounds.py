@@ -7,6 +7,7 @@ update the whole gradient. Variables outside the blocks cost nothing, which is w
 achieves elsewhere. Symbols are those of :mod:`kernelfit.solvers.dual.solve`.
 """
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -69,7 +70,7 @@ class DualState(ABC):
         if task.ridge is not None:
             self.diagonal += task.ridge
         self.ridges = _RIDGES[gram.dtype]
-        self.convex = bool(np.all(self.diagonal >= 0.0)) and (psd or sample_is_psd(gram))
+        self.convex = bool(self.diagonal.min() >= 0.0) and (psd or sample_is_psd(gram))
         self.exact = not beta.any()
 
     @abstractmethod
@@ -232,7 +233,7 @@ def run_rounds(
         met = found.meets(tol, beta)
         enough = met and (polishing == 0 or task.count_free(beta) > MAX_POLISH_VARIABLES)
         # Rounds do not mend a gap that is not a number: products of extreme numbers overflowed.
-        hopeless = stalled or np.isnan(found.gap)
+        hopeless = stalled or math.isnan(found.gap)
         ends = enough or hopeless or found.gap <= found.resolution or rounds == max_rounds
         if not state.exact and (ends or (met and not was_met)):
             state.refresh()
@@ -251,9 +252,10 @@ def run_rounds(
     ending: Ending = "max_iter" if rounds == max_rounds and not stalled else "rounding"
     decision = state.exact_decision()
     # Where the entries of K are far above the linear term, their rounding makes K indefinite.
-    if task.p.any():
+    curvature = float(beta @ decision)
+    if not curvature >= 0.0 and task.p.any():
         rounding = 2.0 * found.resolution + 1e-3 * float(np.abs(task.p) @ np.abs(beta))
-        state.convex &= bool(beta @ decision >= -rounding)
+        state.convex &= curvature >= -rounding
     return DualResult(
         x=beta,
         objective=found.objective,
@@ -305,8 +307,10 @@ def restore_sum(beta: FloatArray, task: Task) -> None:
     """Take the rounding error of many steps out of the sum, at the variable with most room."""
     if task.total is None:
         return
+    error = float(beta.sum()) - task.total
+    if error == 0.0:
+        return
     roomiest, room = _most_room(beta, task.lower, task.upper)
-    error = beta.sum() - task.total
     if abs(error) <= room:
         low, high = task.lower[roomiest], task.upper[roomiest]
         beta[roomiest] = min(max(beta[roomiest] - error, low), high)

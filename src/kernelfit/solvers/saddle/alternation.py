@@ -20,14 +20,8 @@ from typing import Any
 import numpy as np
 
 from kernelfit.solvers.saddle.line_search import falling_root, follow
-from kernelfit.solvers.saddle.problem import (
-    Array,
-    Pair,
-    Progress,
-    SaddleProblem,
-    SaddleSolver,
-    first_machines,
-)
+from kernelfit.solvers.saddle.problem import Array, SaddleProblem, SaddleSolver, first_machines
+from kernelfit.solvers.saddle.progress import Pair, Progress
 
 _MACHINE_TOL = 1e-10
 

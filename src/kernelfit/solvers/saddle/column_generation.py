@@ -11,14 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from kernelfit.solvers.saddle.kernel_weights import KERNEL_WEIGHTS
-from kernelfit.solvers.saddle.problem import (
-    Array,
-    Pair,
-    Progress,
-    SaddleProblem,
-    SaddleSolver,
-    solve_saddle,
-)
+from kernelfit.solvers.saddle.problem import Array, SaddleProblem, SaddleSolver, solve_saddle
+from kernelfit.solvers.saddle.progress import Pair, Progress
 
 # The gap of the weights, as a fraction of the present gap and of the tolerance.
 _INNER, _INNER_LEAST, _INNER_MOST = 0.1, 0.3, 0.1

@@ -28,14 +28,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from kernelfit.solvers.saddle.line_search import falling_root
-from kernelfit.solvers.saddle.problem import (
-    Array,
-    Pair,
-    Progress,
-    SaddleProblem,
-    SaddleSolver,
-    first_pair,
-)
+from kernelfit.solvers.saddle.problem import Array, SaddleProblem, SaddleSolver, first_pair
+from kernelfit.solvers.saddle.progress import Pair, Progress
 
 _LEFT = 10.0  # the line search ends where at most so many times its gain is left to gain
 _TRIALS = 8  # and after this many trial points at the latest

@@ -31,14 +31,8 @@ import numpy as np
 from kernelfit.linalg.symmetric import SymmetricMatrix, project_simplex, spectral_factor
 from kernelfit.solvers.result import FloatArray
 from kernelfit.solvers.saddle.line_search import falling_root, follow
-from kernelfit.solvers.saddle.problem import (
-    Array,
-    Pair,
-    Progress,
-    SaddleProblem,
-    SaddleSolver,
-    first_pair,
-)
+from kernelfit.solvers.saddle.problem import Array, SaddleProblem, SaddleSolver, first_pair
+from kernelfit.solvers.saddle.progress import Pair, Progress
 
 # Up to this many directions are added at a time.
 _NEW_DIRECTIONS = 4

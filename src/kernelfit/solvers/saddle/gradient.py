@@ -21,7 +21,8 @@ from typing import Any, Literal
 import numpy as np
 
 from kernelfit.solvers.result import FloatArray
-from kernelfit.solvers.saddle.problem import Pair, Progress, SaddleProblem, SaddleSolver
+from kernelfit.solvers.saddle.problem import SaddleProblem, SaddleSolver
+from kernelfit.solvers.saddle.progress import Pair, Progress
 from kernelfit.tasks.task import Task
 
 Scheme = Literal["nesterov", "nesterov_monotone", "projected_gradient"]

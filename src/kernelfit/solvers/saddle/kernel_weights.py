@@ -21,15 +21,8 @@ from typing import Any
 import numpy as np
 
 from kernelfit.solvers.saddle.line_search import falling_root, follow
-from kernelfit.solvers.saddle.problem import (
-    Array,
-    Pair,
-    Progress,
-    SaddleProblem,
-    SaddleResult,
-    SaddleSolver,
-    assess,
-)
+from kernelfit.solvers.saddle.problem import Array, SaddleProblem, SaddleSolver, assess
+from kernelfit.solvers.saddle.progress import Pair, Progress, SaddleResult
 
 # rho as a fraction of half the largest form: at first, at most and at least, and what a new centre
 # leaves of it.

@@ -19,15 +19,8 @@ from kernelfit.kernels.gram import exact_decision
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import FloatArray
 from kernelfit.solvers.saddle.line_search import falling_root, follow
-from kernelfit.solvers.saddle.problem import (
-    Assessment,
-    Pair,
-    Progress,
-    SaddleProblem,
-    SaddleSolver,
-    assess,
-    first_machines,
-)
+from kernelfit.solvers.saddle.problem import SaddleProblem, SaddleSolver, assess, first_machines
+from kernelfit.solvers.saddle.progress import Assessment, Pair, Progress
 from kernelfit.tasks.task import Task
 
 # The model is solved to this fraction of the present gap, unless rounding prevents it.

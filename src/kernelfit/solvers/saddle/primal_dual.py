@@ -27,14 +27,8 @@ import numpy as np
 
 from kernelfit.linalg.symmetric import project_simplex, spectral_factor
 from kernelfit.solvers.saddle.frank_wolfe import frank_wolfe_steps
-from kernelfit.solvers.saddle.problem import (
-    Array,
-    Pair,
-    Progress,
-    SaddleProblem,
-    SaddleSolver,
-    first_pair,
-)
+from kernelfit.solvers.saddle.problem import Array, SaddleProblem, SaddleSolver, first_pair
+from kernelfit.solvers.saddle.progress import Pair, Progress
 
 _BALANCE = 0.5  # 1 / (tau n)
 _HANDOVER, _PATIENCE = 1e-2, 50  # relative gap or steps at which the hybrid leaves Frank-Wolfe

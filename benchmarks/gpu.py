@@ -37,6 +37,7 @@ that were left out, R^2 for targets.
 * TKL: tessellated kernel learning as in [tkl_large](tkl_large.md), on 16,512 and 30,000 rows.
 * AutoKernel, with `n_jobs=-1`: 16,000 rows, members searched on 2,500 of them and trained exactly
   on all; covtype is class 2 against the rest, with features as they come.
+* ridge search: `KernelRidgeRegressorCV` at its defaults, all rows left out one by one.
 * agreement: the same problem by the CPU solver and by the GPU. *difference* is that of the two
   objectives relative to the larger; each is proved to its gap. For AutoKernel it is the largest
   difference of predictions (probabilities, or targets in units of their spread) at other rows.
@@ -256,6 +257,22 @@ def measure_ensemble(name):
     }
 
 
+def measure_search():
+    """Return the time of a ridge search by leave-one-out errors at its defaults."""
+    from kernelfit import KernelRidgeRegressorCV
+
+    X, y, X_test, y_test = california()
+    search, seconds = fit(KernelRidgeRegressorCV, {"device": DEVICE}, X, y)
+    return {
+        "case": "california, ridge search",
+        "rows": len(y),
+        "candidates": len(search.cv_results_["params"]),
+        "s": seconds,
+        "leave-one-out": float(search.best_score_),
+        "test": float(search.score(X_test, y_test)),
+    }
+
+
 def ensemble_agreement(name, n):
     """Return how far predictions of the processor and of the GPU are apart."""
     data, make, options = ensembles()[name]
@@ -305,6 +322,10 @@ def main(names=None):
     for name in names or [*cases(), *ensembles()]:
         row = measure_ensemble(name) if name in ensembles() else measure(name)
         record.rows.append({"part": "ensembles" if name in ensembles() else "time", **row})
+        print(record.rows[-1], flush=True)
+        record.save(path)
+    if names is None:
+        record.rows.append({"part": "searches", **measure_search()})
         print(record.rows[-1], flush=True)
         record.save(path)
     for name, n in (("ijcnn1", 20_000), ("covtype", 20_000), ("california", 16_512),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kernelfit.clustering.mmc import MaxMarginClustering
     from kernelfit.clustering.rim import RIMClustering
     from kernelfit.ensemble.auto import AutoKernelClassifier, AutoKernelRegressor
+    from kernelfit.estimators.compress import compress
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
     from kernelfit.estimators.forest import ForestKernel
     from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
@@ -88,6 +89,7 @@ __all__ = [
     "TKLClassifierCV",
     "TKLRegressor",
     "TKLRegressorCV",
+    "compress",
     "load",
     "path",
     "save",
@@ -140,6 +142,7 @@ _HOME = {
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",
     "TKLRegressor": "kernelfit.estimators.tkl",
     "TKLRegressorCV": "kernelfit.selection.tkl_cv",
+    "compress": "kernelfit.estimators.compress",
     "load": "kernelfit.io.files",
     "path": "kernelfit.selection.path",
     "save": "kernelfit.io.files",

@@ -51,7 +51,9 @@ def describe(model: Any) -> dict[str, Any]:
         facts["kernels"] = [
             {"kernel": str(machine.bank_[k]), "weight": float(total[k])} for k in order if total[k]
         ]
-    if "relative gap" in facts:
+    if hasattr(machine, "compression_"):
+        facts["certificate"] = "none: the machine was compressed after its training"
+    elif "relative gap" in facts:
         facts["certificate"] = certificate_in_words(facts["relative gap"])
     return facts
 

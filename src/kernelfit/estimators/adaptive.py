@@ -157,6 +157,8 @@ class AdaptiveMachine(StandardKernelMachine):
 
     def _support_gram(self, k):
         """Return the initial kernel on the support of problem k."""
+        if hasattr(self, "compression_"):
+            raise AttributeError("a compressed machine has not all points of its factor any more")
         own = self._group_rows[k][self._thetas[k].support]
         order = np.argsort(self.support_)
         places = order[np.searchsorted(self.support_[order], own)]

@@ -200,6 +200,11 @@ def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
     if not isinstance(machine, KernelMachine):
         raise ValueError(f"expected a kernel machine or a search for one, got {estimator!r}")
     check_is_fitted(machine)
+    if hasattr(machine, "compression_"):
+        raise ValueError(
+            "expected a machine as it was trained, got a compressed one, which has no certificate: "
+            "audit the machine that it came from"
+        )
     X = check_array(X, accept_sparse="csr", dtype=np.float64, allow_nd=True)
     if X.ndim < len(machine.shape_fit_):  # a single matrix of a stack
         X = X[..., None]

@@ -81,6 +81,14 @@ def proof_section(subject: Subject) -> Section | None:
             "This learner alternates between two steps that never raise its objective. Its problem "
             "is not convex, so there is a descent but no proof of optimality."
         )
+    elif hasattr(machine, "compression_"):
+        left = machine.compression_
+        text.append(
+            f"This machine was compressed after its training, from {left.n_points_before:,} "
+            f"support vectors to {left.n_points:,}, which changes no decision value by more than "
+            f"{number(left.bound)} where k(x, x) is at most what it is at a support vector. It is "
+            "not the solution of its training problem any more, and has no proof of its own."
+        )
     elif np.isnan(gap):
         text.append(
             "There is no proof of optimality here: the kernel matrix is not positive semidefinite, "

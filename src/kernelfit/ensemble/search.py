@@ -137,6 +137,8 @@ class Search:
         ``report(done, total, what, best loss)`` after every unit of work.
     checkpoint : Checkpoint, default=None
         Where the scores of a recipe on a fold are kept.
+    device : str, default=None
+        Where to compute; the processor when None.
     """
 
     def __init__(
@@ -150,8 +152,9 @@ class Search:
         clock: Clock,
         report: Callable[..., None],
         checkpoint: Checkpoint | None = None,
+        device: str | None = None,
     ) -> None:
-        self._checkpoint = checkpoint
+        self._checkpoint, self._device = checkpoint, device
         self._data, self._n_jobs, self._clock, self._report = data, n_jobs, clock, report
         self._folds, self._order, self._seed = folds, order, seed
         self._few = self._rows(RACE_ROWS)
@@ -177,7 +180,7 @@ class Search:
                 (train[np.isin(train, rows)], test[np.isin(test, rows)]) for train, test in folds
             ]
             folds = [(train, test) for train, test in folds if len(train) and len(test)]
-        return _Rows(self._data, folds, self._seed, self._checkpoint)
+        return _Rows(self._data, folds, self._seed, self._checkpoint, self._device)
 
     def _choose_rows(self, recipes: Sequence[Any], raced: Found) -> None:
         """Take as many rows as leave time for half of the recipes."""
@@ -272,11 +275,16 @@ class _Rows:
     """Training parts and test rows of every fold."""
 
     def __init__(
-        self, data: Data, folds: Sequence[Fold], seed: int, checkpoint: Checkpoint | None
+        self,
+        data: Data,
+        folds: Sequence[Fold],
+        seed: int,
+        checkpoint: Checkpoint | None,
+        device: str | None,
     ) -> None:
         self._data, self._checkpoint = data, checkpoint
         self.folds = list(folds)
-        self._shared = Shared(data, self.folds, seed)
+        self._shared = Shared(data, self.folds, seed, device)
         self._parts = [TrainingPart(data.take(train), seed) for train, _ in folds]
         tests = [test for _, test in folds]
         self._count = np.bincount(np.concatenate(tests), minlength=len(data.weight))
@@ -321,6 +329,7 @@ def _fold_scores(
     data: Data,
     folds: Sequence[Fold],
     seed: int,
+    device: str | None,
     k: int,
     recipe: Any,
     widths: Sequence[float],
@@ -329,7 +338,7 @@ def _fold_scores(
 ) -> tuple[Array, Features]:
     """Return the scores of a recipe on one fold, and the features that it learned there."""
     train, test = folds[k]
-    part = TrainingPart(data.take(train), seed)
+    part = TrainingPart(data.take(train), seed, device)
     part.keep(recipe, features)
     scores = part.scores(recipe, widths, ridges, data.table[test])
     return scores, part.features(recipe)

@@ -3,6 +3,7 @@
 import re
 import shutil
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 from sphinx_gallery.sorting import ExplicitOrder
@@ -31,7 +32,13 @@ exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"
 html_title = "kernelfit"
-html_static_path = ["_static"]
+# The one file of MathJax that needs no other: formulas show without the network.
+mathjax_path = "tex-svg.js"
+mathjax3_config = {"svg": {"scale": 0.9}}
+html_static_path = [
+    "_static",
+    str(files("sphinx-mathjax-offline") / "static" / "mathjax" / mathjax_path),
+]
 html_show_sourcelink = False
 html_theme_options = {
     "navigation_depth": 2,
@@ -56,6 +63,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,
     "copyfile_regex": r"",
     "within_subsection_order": ExplicitOrder(
         [
@@ -69,6 +77,8 @@ sphinx_gallery_conf = {
             "plot_metric.py",
             "plot_intervals.py",
             "plot_cost_path.py",
+            "plot_cluster_number.py",
+            "plot_cluster_methods.py",
             "plot_cds_digits.py",
             "plot_cds_similarity.py",
         ]

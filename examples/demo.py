@@ -1,7 +1,7 @@
 """AutoKernel and the learners of the papers on bundled data, beside scikit-learn's own.
 
 Prints a comparison, and writes a report to open in a browser and a picture of what was learned
-into the folder ``demo_output``, or the one that --out names. Takes about a minute.
+into the folder ``demo_output``, or the one that --out names. Takes one to two minutes.
 """
 
 import argparse
@@ -24,12 +24,13 @@ from kernelfit.report import write_report
 # For scikit-learn's machines; ours bring their own.
 GRID = {"C": 10.0 ** np.arange(-1, 4), "gamma": 10.0 ** np.arange(-4, 1)}
 NOTES = """\
-score    On rows that training did not see: share of right classes, R^2, or agreement of the
-         clusters with the true groups beyond chance (adjusted Rand index). 1 is perfect.
+score    On rows that training did not see: share of right classes, or R^2. Of clusters: agreement
+         with the true groups, which stay hidden, beyond chance (adjusted Rand index). 1 is best.
 proved   The training objective is at most this far from the best possible one: the duality gap
          over the objective; 1e-12 is as exact as rounding allows. "-": a method without a proof.
 seconds  Of training, all choices included. One core.
-* kernelfit. Every parameter is a default or chosen inside the training rows."""
+* kernelfit. TKL, DANK, KNPL and CDSK are learners of papers: docs/theory says what they do.
+  Every parameter is a default or chosen inside the training rows."""
 
 
 def scaled(model):

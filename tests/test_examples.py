@@ -25,7 +25,7 @@ def test_gallery(name, monkeypatch):
 def test_gallery_is_complete():
     others = {path.stem for path in EXAMPLES.glob("*.py")} - set(GALLERY)
     assert others == {"demo"}
-    assert len(GALLERY) >= 12
+    assert len(GALLERY) >= 14
 
 
 def test_demo(tmp_path, capsys, monkeypatch):

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import kernelfit
 from kernelfit.cli.app import Method, app
 from kernelfit.cli.methods import METHODS, RIVALS, Problem, make_estimator
+from kernelfit.cli.output import with_error
 from kernelfit.cli.tables import read_table
 
 
@@ -66,6 +67,27 @@ def test_fit_predict_explain_classification(table, tmp_path):
     assert explained.exit_code == 0
     for words in ("target: klasse", "classes: günstig, teuer", "certificate: ", "weight", "größe"):
         assert words in explained.stdout
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_few_rows_are_fitted_once_and_not_tested(tmp_path, monkeypatch):
+    """The score that repeats the whole fit is left to those who ask for it."""
+    monkeypatch.setattr(kernelfit.AutoKernelClassifier, "cv_score_", property(lambda self: 1 / 0))
+    path, model = tmp_path / "few.csv", tmp_path / "m.kernelfit"
+    path.write_text("x,y\n" + "".join(f"{k},{'ab'[k > 9]}\n" for k in range(20)))
+    said = run("fit", path, "--target", "y", "--out", model, "--time-limit", "1")
+    assert said.exit_code == 0, said.output
+    assert "20 rows, 1 column; y" in said.stdout and "not tested: too few rows" in said.stdout
+    assert run("explain", model).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [(0.17742, 0.1004, "0.18 ± 0.10"), (0.154, 0.0451, "0.154 ± 0.045"), (0.5, 0.0, "0.5"),
+     (1234.5, 12.3, "1234 ± 12"), (np.nan, np.nan, "-"), (2.0, np.nan, "2")],
+)  # fmt: skip
+def test_errors_have_two_digits(value, error, text):
+    assert with_error(value, error) == text
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -141,6 +163,7 @@ TEXTS = {
     "wide": (",".join([*(f"c{k}" for k in range(10_000)), "y"]) + "\n", "at most 5000 columns"),
     "mixed": ("x,y\n" + "1,a\nzwei,b\n" * 10, "column 'x' of .* got '1' in row 1 and 'zwei'"),
     "alone": ("y\n" + "1\n2\n" * 10, "columns beside 'y'"),
+    "no values": ("x,y\n" + ",a\n?,b\n" * 10, "values beside column 'y' of .* got none"),
     "rare": ("x,y\n" + "1,a\n2,b\n" * 10 + "3,c\n", "at least twice, got 'c' once"),
     "infinite": ("x,y\n" + "inf,a\n2,b\n" * 10, "column 'x'"),
 }
@@ -178,9 +201,11 @@ def test_tables_to_predict_are_checked(table, tmp_path):
         assert result.exit_code == 2 and message in result.stderr
     other.write_text("größe;farbe;alter\n1,5;7;3\n;violett;\n", encoding="utf-8")
     assert run_json("predict", model, other)["rows"] == 2
-    for bad in (table, tmp_path / "none"):
-        result = run("predict", bad, table)
-        assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1
+    for bad, message in ((table, "a model that kernelfit saved"), (tmp_path / "none", "a file")):
+        for command in (["predict", bad, table], ["explain", bad]):
+            result = run(*command)
+            (line,) = result.stderr.splitlines()
+            assert result.exit_code == 2 and line.startswith(f"kernelfit: expected {message}")
     kernelfit.save(kernelfit.KernelSVC(), model)
     assert "kernelfit fit" in run("predict", model, table).stderr
 

@@ -110,11 +110,34 @@ def test_points_of_weight_zero_are_labelled_like_new_ones(model, data):
     np.testing.assert_array_equal(model.labels_[:60], model.labels_[60:])
 
 
-@pytest.mark.parametrize("model", [CDSKClustering(3), CDSClustering(3), KernelKMeans(3)], ids=str)
-def test_common_factor_of_the_weights_does_not_matter(model, data):
+@pytest.mark.parametrize("factor", [0.5, 2.0**-600, 2.0**600])
+@pytest.mark.parametrize(
+    "model",
+    [
+        CDSKClustering(3),
+        CDSKClustering(3, n_landmarks=20),
+        CDSKClustering(3, affinity="nearest_neighbors", mode="relaxed"),
+        CDSClustering(3),
+        KernelKMeans(3),
+    ],
+    ids=str,
+)
+def test_common_factor_of_the_weights_does_not_matter(model, factor, data):
+    """Not even to the last bit, if it is a power of two, however large or small."""
     X, weight = data
-    one, half = fitted(model, X, None, weight), fitted(model, X, None, 0.5 * weight)
-    np.testing.assert_array_equal(one.labels_, half.labels_)
+    one, other = fitted(model, X, None, weight), fitted(model, X, None, factor * weight)
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    if hasattr(model, "transform"):
+        assert one.objective_ == other.objective_
+        np.testing.assert_array_equal(one.weights_, other.weights_)
+        np.testing.assert_array_equal(one.transform(X), other.transform(X))
+
+
+@pytest.mark.parametrize("factor", [1e-172, 1e172])
+def test_literal_weights_have_a_unit(factor, data):
+    X, weight = data
+    with pytest.raises(ValueError, match="expected the largest sample weight between 1e-100 and"):
+        CDSKClustering(3, mode="literal").fit(X, sample_weight=factor * weight)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from kernelfit import AutoKernelClassifier, AutoKernelRegressor, KernelSVC
 from kernelfit.ensemble import assemble as assemble_module
-from kernelfit.ensemble import part as part_module
+from kernelfit.ensemble import engine as engine_module
 from kernelfit.ensemble import search as search_module
 from kernelfit.ensemble import training as training_module
 
@@ -178,7 +178,7 @@ def test_interruption_leaves_the_estimator_as_it_was(binary, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(part_module, "solve_ridges", interrupted)
+    monkeypatch.setattr(engine_module, "solve_ridges", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(binary[2], binary[3])
     np.testing.assert_array_equal(model.predict_proba(binary[2]), before)
@@ -342,7 +342,7 @@ def test_many_rows_are_searched_in_part_and_trained_on_landmarks(monkeypatch):
     exact = AutoKernelRegressor(**options).fit(X[:600], y[:600])
     assert exact.search_rows_ == 160
     assert exact.training_ == "exact on 600 rows"
-    monkeypatch.setattr(training_module, "_MAX_MATRIX_BYTES", 8 * 300**2)
+    monkeypatch.setattr(engine_module, "_MAX_MATRIX_BYTES", 8 * 300**2)
     monkeypatch.setattr(training_module, "_LANDMARKS", 250)
     few = AutoKernelRegressor(**options).fit(X[:600], y[:600])
     assert few.training_ == "250 landmarks of 600 rows"

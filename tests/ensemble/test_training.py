@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelfit.ensemble import training as training_module
+from kernelfit.ensemble import engine as engine_module
 from kernelfit.ensemble.search import Clock
 from kernelfit.ensemble.training import n_landmarks, training_seconds
 
@@ -11,7 +11,7 @@ from kernelfit.ensemble.training import n_landmarks, training_seconds
 @pytest.fixture
 def slow(monkeypatch):
     """A machine of a thousand million operations a second."""
-    monkeypatch.setattr(training_module, "_speed", lambda: 1e9)
+    monkeypatch.setattr(engine_module, "_speed_of_host", lambda: 1e9)
 
 
 def test_all_points_where_memory_and_time_allow(slow):

@@ -13,10 +13,14 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelfit import (
+    DANKClassifier,
+    DANKRegressor,
     KernelOneClass,
     KernelQuantileRegressor,
     KernelRidgeClassifier,
+    KernelRidgeClassifierCV,
     KernelRidgeRegressor,
+    KernelRidgeRegressorCV,
     KernelSVC,
     KernelSVCCV,
     KernelSVR,
@@ -30,6 +34,8 @@ from kernelfit.utils.torch_device import load_triton
 from tests.reference.devices import devices
 
 MACHINES = [
+    DANKClassifier,
+    DANKRegressor,
     KernelSVC,
     KernelSVR,
     KernelRidgeClassifier,
@@ -84,7 +90,9 @@ def test_a_device_that_is_none(name):
 
 
 @pytest.mark.parametrize("device", devices())
-@pytest.mark.parametrize("options", [{}, {"multi_class": "ovr", "kernel": "poly", "coef0": 1.0}])
+@pytest.mark.parametrize(
+    "options", [{}, {"multi_class": "ovr", "kernel": "poly", "coef0": 1.0}, {"kernel": "additive"}]
+)
 def test_classifier_is_that_of_the_cpu(options, device):
     X, y = load_iris(return_X_y=True)
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
@@ -109,6 +117,46 @@ def test_regressor_is_that_of_the_cpu(loss, device):
     assert_allclose(there.objective_, here.objective_, rtol=1e-7)
     assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
     assert confirmed(there, X, y)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("eta", ["auto", "0.001*auto"])
+@pytest.mark.parametrize("rule", ["neutral", "nearest"])
+def test_dank_is_that_of_the_cpu(rule, eta, device):
+    X, y = load_iris(return_X_y=True)
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    options = {"C": 2.0, "eta": eta, "out_of_sample": rule, "tol": 1e-7}
+    there = DANKClassifier(device=device, **options).fit(X, y, weight)
+    here = DANKClassifier(**options).fit(X, y, weight)
+    assert_allclose(there.eta_, here.eta_, rtol=1e-4)
+    # The plain machines, whose norm eta is in units of, are equal to their gaps alone.
+    assert_allclose(there.objective_, here.objective_, rtol=1e-5)
+    assert_array_equal(there.predict(X), here.predict(X))
+    assert confirmed(there, X, y, weight)
+    there = pickle.loads(pickle.dumps(there)).set_params(device=None)
+    assert_array_equal(there.predict(X), here.predict(X))
+
+
+@pytest.mark.parametrize("device", devices())
+def test_dank_regression_is_that_of_the_cpu(device):
+    X, y = regression()
+    options = {"C": 5.0, "epsilon": 0.05, "eta": 10.0, "gamma": 0.3, "tol": 1e-8}
+    there = DANKRegressor(device=device, **options).fit(X, y)
+    here = DANKRegressor(**options).fit(X, y)
+    assert_allclose(there.objective_, here.objective_, rtol=1e-7)
+    assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
+    assert confirmed(there, X, y)
+
+
+@pytest.mark.parametrize(
+    "options", [{"tau": 0.01}, {"solver": "newton"}, {"partition": 2}, {"loss": "squared_hinge"}]
+)
+def test_what_dank_leaves_to_the_processor(options):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(
+        ValueError, match=f"expected {next(iter(options))}=.* for device='cpu', got"
+    ):
+        DANKClassifier(device="cpu", **options).fit(X, y)
 
 
 @pytest.mark.parametrize("device", devices())
@@ -164,6 +212,23 @@ def test_ridge_is_that_of_the_cpu(fit_intercept, device):
     assert_allclose(there.predict(X), here.predict(X), atol=1e-8)
     assert there.converged_
     assert confirmed(there, X, Y, weight)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("make", [KernelRidgeRegressorCV, KernelRidgeClassifierCV])
+def test_ridge_search_is_that_of_the_cpu(make, cv, device):
+    X, y = regression()
+    y = np.digitize(y, [6.5, 7.5]) if make is KernelRidgeClassifierCV else y
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    options = {"gammas": [0.1, 1.0], "Cs": [0.1, 10.0, 1e4], "cv": cv}
+    there = make(device=device, **options).fit(X, y, sample_weight=weight)
+    here = make(**options).fit(X, y, sample_weight=weight)
+    assert there.best_params_ == here.best_params_
+    scores = "mean_test_score"
+    assert_allclose(there.cv_results_[scores], here.cv_results_[scores], rtol=1e-7)
+    assert_allclose(there.best_estimator_.dual_gap_, 0.0, atol=1e-9)
+    assert_array_equal(np.round(there.predict(X), 6), np.round(here.predict(X), 6))
 
 
 @pytest.mark.parametrize("device", devices())
@@ -284,8 +349,6 @@ def test_what_no_device_takes():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(TypeError, match="expected dense X for device='cpu', got a sparse matrix"):
         KernelSVC(device="cpu").fit(sparse.csr_array(X), y)
-    with pytest.raises(ValueError, match="expected a standard kernel other than additive"):
-        KernelSVC(device="cpu", kernel="additive").fit(X, y)
     with pytest.raises(ValueError, match="expected a standard kernel"):
         KernelSVC(device="cpu", kernel=lambda A, B: A @ B.T).fit(X, y)
 
@@ -296,6 +359,7 @@ if find_spec("torch"):
         [
             KernelSVC(device="cpu"),
             KernelSVR(device="cpu"),
+            DANKClassifier(device="cpu"),
             KernelRidgeRegressor(device="cpu"),
             TKLRegressor(device="cpu"),
         ]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, make_moons
+from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -84,6 +85,19 @@ def test_clustering():
     sparse = kf.CDSKClustering(2, affinity="nearest_neighbors", random_state=0).fit(X)
     assert kernel_matrices(sparse, X, rows=ROWS).learned.shape == (3, 3)
     assert kernel_matrices(kf.KernelKMeans(2, random_state=0).fit(X), X).initial is None
+
+
+def test_clustering_of_a_table_is_in_the_order_of_its_rows():
+    """Whose different rows it sorts."""
+    twice = np.vstack([X, X[::-1]])
+    model = kf.KernelClustering(2, random_state=0).fit(twice)
+    K = kernel_matrices(model, twice).learned
+    n = len(X)
+    assert_allclose(K[:n, :n], K[n:, n:][::-1, ::-1])
+    found = kf.CDSKClustering(2, affinity="precomputed", max_iter=0, random_state=0).fit(K)
+    assert adjusted_rand_score(found.labels_, model.labels_) == 1.0
+    chosen = kernel_matrices(model, twice, rows=ROWS).learned
+    assert_allclose(chosen, K[np.ix_(ROWS, ROWS)])
 
 
 def test_ensemble_is_the_weighted_sum_of_its_members():

@@ -51,6 +51,19 @@ def test_every_estimator_comes_back(name, tmp_path):
         assert again.get_params().keys() == estimator.get_params().keys()
 
 
+@pytest.mark.parametrize("name", ["AutoKernelRegressor", "KernelClustering", "TKLClassifier"])
+def test_skops_keeps_them_too(name):
+    skops = pytest.importorskip("skops.io")
+    (estimator, *_) = models.variants(name)
+    said = models.results(models.fit(estimator))
+    data = skops.dumps(estimator)
+    unknown = skops.get_untrusted_types(data=data)
+    assert any(kind.startswith("kernelfit.") for kind in unknown)
+    again = models.results(skops.loads(data, trusted=unknown))
+    for method, value in said.items():
+        assert_equal(value, again[method])
+
+
 def test_ensembles_keep_what_they_compute_later(tmp_path):
     (first, *_) = models.variants("AutoKernelRegressor")
     models.fit(first)

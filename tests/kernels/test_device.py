@@ -5,7 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kernelfit.kernels.additive import Additive
+from kernelfit.kernels.forest import LeafKernel, cooccurrence
 from kernelfit.kernels.radial import Exponential, Matern, RationalQuadratic
+from kernelfit.kernels.spline import Spline
 from kernelfit.kernels.standard import RBF, Laplacian, Linear, Polynomial
 from tests.reference.devices import devices
 
@@ -16,6 +18,7 @@ from kernelfit.kernels.device import (  # noqa: E402
     decision_on_device,
     device_kernel,
     locality_order,
+    shared_leaves,
 )
 from kernelfit.kernels.device_gram import matrix_on_device, on_device  # noqa: E402
 from kernelfit.kernels.device_tiles import far_apart  # noqa: E402
@@ -33,6 +36,10 @@ KERNELS = [
     Matern(0.5, order=1.5),
     Matern(0.5, order=2.5),
     RationalQuadratic(0.5, alpha=2.0),
+    Additive(0.7),
+    Additive(WIDTHS, order=3),
+    Additive(0.2, order=9),  # more than there are features
+    Spline(2.0),
     0.5 * RBF(0.2) + Linear() * Laplacian(0.1),
 ]
 
@@ -136,7 +143,16 @@ def test_decision_values(kernel, device):
     assert_allclose(found, kernel(X, support) @ coef.T, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("kernel", [Additive(0.5), np.dot, RBF(0.1) * Additive(1.0)])
+@pytest.mark.parametrize("device", devices())
+def test_shared_leaves(device):
+    rng = np.random.default_rng(0)
+    # Leaves of different trees have different numbers.
+    A, B = (rng.integers(0, 4, (n, 7)) + 4 * np.arange(7) for n in (30, 20))
+    found = shared_leaves(*(torch.as_tensor(array, device=device) for array in (A, B))).cpu()
+    assert_allclose(found, cooccurrence(A, B), rtol=1e-15)
+
+
+@pytest.mark.parametrize("kernel", [np.dot, RBF(0.1) * LeafKernel(None)])
 def test_a_kernel_that_no_device_has(kernel):
     with pytest.raises(ValueError, match="expected a standard kernel"):
         device_kernel(kernel, 3)

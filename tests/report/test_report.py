@@ -150,7 +150,9 @@ def test_clusterings(tmp_path, unrendered):
     auto = kf.KernelClustering(2, random_state=0).fit(X)
     page = report(auto, tmp_path, X, None)
     assert titles(page) == {"choice", "kernel", "data", "parameters"}
-    assert auto.explanation_.split("\n")[0] in " ".join(page.texts)
+    text = " ".join(page.texts)
+    assert auto.explanation_.split("\n")[0] in text and "found again in subsamples, 1 for" in text
+    assert "effective rank" in text and "rank nan" not in text  # a graph has no trace
 
 
 def test_outliers(tmp_path, unrendered):

@@ -53,6 +53,21 @@ def test_few_functions_are_compiled_for_a_fit(first_and_second):
     assert len(named) <= 14, names
 
 
+def test_the_time_of_compilation_is_told(tmp_path):
+    code = """
+import numpy as np
+from kernelfit.linalg.indexed import gather
+from kernelfit.utils.jit import compiling_seconds
+places = np.arange(2)
+for _ in range(3):
+    print(compiling_seconds())
+    gather(np.eye(3), places, places, np.empty((2, 2)))
+"""
+    before, first, second = map(float, run(code, tmp_path).stdout.split())
+    assert before == 0.0 < first == second
+    assert run(code, tmp_path).stdout.split() == ["0.0"] * 3  # found in the cache
+
+
 @pytest.mark.parametrize("home", [None, "/proc/no-such-folder"])
 def test_fit_works_where_no_cache_can_be_written(tmp_path, home):
     blocked = tmp_path / "file"

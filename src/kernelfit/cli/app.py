@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kernelfit.cli.output import Output, in_words, number, seconds
+from kernelfit.cli.output import Output, in_words, seconds, with_error
 from kernelfit.utils.version import __version__
 
 app = typer.Typer(
@@ -237,7 +237,7 @@ def compare(
         ]
         rows = [
             [one.method, f"{one.score[0]:.4f} ± {one.score[1]:.4f}",
-             f"{number(one.loss[0])} ± {number(one.loss[1], 2)}", seconds(one.seconds)]
+             with_error(*one.loss), seconds(one.seconds)]
             for one in found
         ]  # fmt: skip
         output.table(
@@ -254,9 +254,9 @@ def explain(model: Model, as_json: AsJson = False) -> None:
     """Say what a model is: its parts, what was chosen, what is proved, which columns matter."""
     with _answering(as_json) as output:
         from kernelfit.cli.explain import describe, importances
-        from kernelfit.io.files import load
+        from kernelfit.cli.fitting import load_model
 
-        found = load(model)
+        found = load_model(model)
         facts = describe(found)
         matter = importances(found)
         output.facts |= facts | ({"importances": dict(matter)} if matter else {})

@@ -27,7 +27,8 @@ def describe(model: Any) -> dict[str, Any]:
     if hasattr(inner, "classes_"):
         facts["classes"] = inner.classes_.tolist()
     if hasattr(inner, "members_"):
-        facts["estimated score"] = inner.cv_score_
+        if "_cv_score" in vars(inner):  # kept by `cv_score_`, which takes several fits
+            facts["estimated score"] = inner.cv_score_
         facts["members"] = [
             {"member": str(name), "weight": float(weight)}
             for name, weight in sorted(

@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from kernelfit.cli.explain import describe
 from kernelfit.cli.methods import Problem, make_estimator, read_problem
 from kernelfit.cli.output import Output, number, seconds
-from kernelfit.cli.tables import TableError, need_column, read_table
+from kernelfit.cli.tables import TableError, need_column, need_file, read_table
 from kernelfit.clustering.cds import CDSKClustering
 from kernelfit.clustering.kernel_kmeans import KernelKMeans
 from kernelfit.ensemble.prepared import TableEstimator
@@ -45,7 +45,9 @@ def fit_model(
     write_report = None if report is None else report_writer()
     if not out.resolve().parent.is_dir():
         raise TableError(f"expected a folder for {out}, got {str(out.parent)!r}, which is none")
-    rows = f"{len(problem.y)} rows, {problem.frame.shape[1]} columns; {target}: {problem.what}"
+    width = problem.frame.shape[1]
+    columns = "1 column" if width == 1 else f"{width} columns"
+    rows = f"{len(problem.y)} rows, {columns}; {target}: {problem.what}"
     left = f"; {problem.left_out} rows without {target!r} left out" if problem.left_out else ""
     output.say(rows + left, rows=len(problem.y), target=target, task=problem.what)
     train, test = _parts(problem, holdout, seed)
@@ -64,6 +66,8 @@ def fit_model(
         name = "accuracy" if problem.classify else "R2"
         said = f"{name} on {len(test)} rows held out: {number(value)}"
         output.say(said, **{f"test {name}": value})
+    elif holdout:
+        output.say("not tested: too few rows to hold some out")
     save(model, out)
     output.say(f"model written to {out}", out=str(out))
     if write_report is not None:
@@ -103,6 +107,12 @@ def _parts(problem: Problem, holdout: float, seed: int) -> tuple[Any, Any]:
     return np.sort(train), np.sort(test)
 
 
+def load_model(path: Path) -> Any:
+    """Return what a file holds; TableError where there is none."""
+    need_file(path)
+    return load(path)
+
+
 def predict_table(path: Path, data: Path, level: float) -> pd.DataFrame:
     """Return the predictions of a saved model for the rows of a table.
 
@@ -120,7 +130,7 @@ def predict_table(path: Path, data: Path, level: float) -> pd.DataFrame:
         A column "prediction"; for a classifier that has them, one of probabilities a class; for a
         regressor that has them, "lower" and "upper".
     """
-    model = load(path)
+    model = load_model(path)
     if not isinstance(model, TableEstimator):
         raise TableError(f"expected a model that `kernelfit fit` wrote, got {path}")
     frame = read_table(data, model.text_columns_)

@@ -102,6 +102,8 @@ def read_problem(
         raise TableError(f"expected at least {MIN_ROWS} rows with a target in {path}, got {len(y)}")
     if not frame.shape[1]:
         raise TableError(f"expected columns beside {target!r} in {path}, got none")
+    if frame.isna().all(axis=None):
+        raise TableError(f"expected values beside column {target!r} of {path}, got none")
     values = {*y.tolist()}
     if len(values) == 1:
         raise TableError(

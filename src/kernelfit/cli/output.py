@@ -1,6 +1,7 @@
 """What the command prints: tables for people on a terminal, or one JSON object for programs."""
 
 import json
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -69,6 +70,14 @@ class Output:
 def number(value: float, digits: int = 4) -> str:
     """Return a number with so many digits that count."""
     return "-" if value is None or np.isnan(value) else f"{value:.{digits}g}"
+
+
+def with_error(value: float, error: float) -> str:
+    """Return a mean and its standard error, of which two digits count."""
+    if np.isnan(value) or not error > 0.0:
+        return number(value)
+    decimals = max(0, 1 - math.floor(math.log10(error)))
+    return f"{value:.{decimals}f} ± {error:.{decimals}f}"
 
 
 def in_words(value: Any) -> str:

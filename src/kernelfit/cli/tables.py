@@ -40,8 +40,7 @@ def read_table(path: Path, categorical: Sequence[str] = ()) -> pd.DataFrame:
     -------
     DataFrame
     """
-    if not path.is_file():
-        raise TableError(f"expected a file, got {str(path)!r}, which is none")
+    need_file(path)
     frame = _read_parquet(path) if path.suffix.lower() in _PARQUET else _read_text(path)
     if not len(frame):
         raise TableError(f"expected rows in {path}, got none below the names of the columns")
@@ -53,6 +52,12 @@ def read_table(path: Path, categorical: Sequence[str] = ()) -> pd.DataFrame:
         values = _convert(values, name, path, name in categorical)
         columns[name] = pd.Series(values, dtype=values.dtype)
     return pd.DataFrame(columns)
+
+
+def need_file(path: Path) -> None:
+    """Raise TableError unless there is a file."""
+    if not path.is_file():
+        raise TableError(f"expected a file, got {str(path)!r}, which is none")
 
 
 def need_column(frame: pd.DataFrame, name: str, path: Path) -> None:

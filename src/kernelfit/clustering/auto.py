@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelfit.clustering.candidates import candidate_graphs
 from kernelfit.clustering.cds import CDSKClustering
 from kernelfit.clustering.choice import judge
-from kernelfit.clustering.matrices import multiply
+from kernelfit.clustering.matrices import in_unit, multiply
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.distinct import distinct_points
 from kernelfit.utils.progress import show_progress
@@ -94,7 +94,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     embedding_ : ndarray of shape (n_samples, n_clusters_)
         Spectral embedding of the rows.
     model_ : CDSKClustering
-        The clustering of the different rows, as numbers, on the graph chosen.
+        The clustering of the rows, as numbers, on the graph chosen.
     n_features_in_ : int
         Columns of the table.
     feature_names_in_ : ndarray of str
@@ -202,12 +202,14 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     def _learn(self, table, weight, seed):
         rows = distinct_points(table, weight)
         distinct = table[rows.first]
-        counts = np.maximum(rows.counts / rows.counts.max(), _LEAST_COUNT)
+        largest = rows.counts.max()
+        counts = np.maximum(rows.counts / largest, _LEAST_COUNT)
         reasons = [self._choose_scaling(distinct)]
         self._view = learn_view(distinct, self._schema.is_category, counts, self.scaling_)
         Z = self._view(table)
         points = Z[rows.first]
         graph, number = self._choose(points, counts, seed, reasons)
+        weight = np.where(weight > 0, np.maximum(weight, _LEAST_COUNT * largest), 0.0)
         self.graph_, self.n_clusters_ = graph.name, number
         self.explanation_ = "\n".join(reasons)
         self.model_ = _OnGraph(
@@ -216,12 +218,9 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             max_iter=0,
             random_state=seed,
             n_jobs=self.n_jobs,
-        ).fit(points, sample_weight=counts)
-        self.labels_ = self.model_.predict(Z)
-        self.embedding_ = self.model_.embedding_[rows.place]
-        absent = np.flatnonzero(rows.place < 0)
-        if absent.size:
-            self.embedding_[absent] = self.model_.transform(Z[absent])
+        ).fit(Z, sample_weight=in_unit(weight, largest))
+        self.labels_ = self.model_.labels_
+        self.embedding_ = self.model_.embedding_
 
     def _choose_scaling(self, table):
         """Set `scaling_` and return the reason."""

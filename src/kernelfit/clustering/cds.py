@@ -15,6 +15,8 @@ from kernelfit.clustering.similarity import GeneralSimilarity, KernelSimilarity
 from kernelfit.clustering.spectral import BaseCDS
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
+_LEAST_COUNT = 1e-100  # of the literal mode: products of two neither vanish nor overflow
+
 
 class CDSKClustering(BaseCDS):
     r"""Spectral clustering that learns how much every point counts.
@@ -269,6 +271,17 @@ class CDSKClustering(BaseCDS):
                 f"n_clusters={self.n_clusters}"
             )
         return RBFAffinity(self.gamma, self.n_clusters, self.n_landmarks, seed)
+
+    def _in_unit(self, counts):
+        if self.mode != "literal":
+            return super()._in_unit(counts)
+        if not _LEAST_COUNT <= counts.max() <= 1.0 / _LEAST_COUNT:
+            raise ValueError(
+                f"expected the largest sample weight between {_LEAST_COUNT:.0e} and "
+                f"{1.0 / _LEAST_COUNT:.0e} for mode='literal', whose objective has its unit, got "
+                f"{counts.max():.3g}"
+            )
+        return counts
 
     def _alternate(self, K, n_clusters, propose, block, multiply):
         counts = self._rows.counts

@@ -110,6 +110,11 @@ class Operator:
         return self.multiply(self.A, V)
 
 
+def in_unit(counts: Array, largest: float) -> Array:
+    """Return counts in units of a power of two near the largest, so that ratios keep every bit."""
+    return np.asarray(np.ldexp(counts, 1 - np.frexp(largest)[1]))
+
+
 def counted(K: Any, counts: Array) -> Any:
     """Return the affinity of points that count several times, ``counts_i counts_j K_ij``.
 

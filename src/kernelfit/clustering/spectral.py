@@ -1,6 +1,7 @@
 """What the clusterings by discriminative similarity share: embedding, proposals, new points."""
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelfit.clustering.alternation import pivoted_labels
 from kernelfit.clustering.base import BaseClustering
 from kernelfit.clustering.diagnosis import diagnose
-from kernelfit.clustering.matrices import LowRank, multiply
+from kernelfit.clustering.matrices import LowRank, in_unit, multiply
 from kernelfit.clustering.ties import first_least, first_least_columns
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import one_blas_thread, one_openmp_thread
@@ -63,7 +64,8 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
             self.embedding_[absent] = self._by_chunks(X[absent], self._extend)
 
     def _cluster(self, K, n_clusters, seed, multiply):
-        counts = self._rows.counts
+        counts = self._in_unit(self._rows.counts)
+        self._rows = replace(self._rows, counts=counts)
         self.mu_ = self._entropy_mu(K, seed) if self.mu == "entropy" else float(self.mu)
         n = K.shape[0]
         guards = max(5, n_clusters // 4)
@@ -100,6 +102,10 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
         squares = np.einsum("ij,ij->i", self._centres, self._centres)
         self._centre_norms = np.where(sizes > 0, squares, np.inf)
         return complaints
+
+    def _in_unit(self, counts):
+        """Return counts whose products neither vanish nor overflow: only their ratios matter."""
+        return in_unit(counts, counts.max())
 
     def _complaint(self, K):
         """Return one sentence on affinities that cannot show the clusters, or None."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelfit.ensemble.engine import choose_engine
 from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.folds import balanced_parts
 from kernelfit.ensemble.members import Member
@@ -53,6 +54,8 @@ class Ensemble:
         Of these.
     trained : Trained
         These, trained on all rows.
+    device : str, default=None
+        Where predictions are computed.
     """
 
     sample: Data
@@ -66,6 +69,7 @@ class Ensemble:
     keep: Array
     combination: Any
     trained: Trained
+    device: str | None = None
 
     @property
     def candidates(self) -> list[Member]:
@@ -80,7 +84,7 @@ class Ensemble:
 
     def __call__(self, table: Array) -> Array:
         """Return predictions of shape (n,), or probabilities of shape (n, n_classes)."""
-        return np.asarray(self.combination(self.trained.machines(table)))
+        return np.asarray(self.combination(self.trained.machines(table, self.device)))
 
 
 def assemble(
@@ -95,6 +99,7 @@ def assemble(
     clock: Clock | None = None,
     report: Callable[..., None] = lambda *_: None,
     checkpoint: Checkpoint | None = None,
+    device: str | None = None,
 ) -> Ensemble:
     """Search members, mix them and train them on all rows.
 
@@ -118,6 +123,8 @@ def assemble(
         ``report(done, total, what, found)`` after every unit of work.
     checkpoint : Checkpoint, default=None
         Where the scores of a recipe on a fold are kept.
+    device : str, default=None
+        Where to compute; the processor when None.
 
     Returns
     -------
@@ -125,12 +132,13 @@ def assemble(
     """
     n, clock = len(data.weight), clock or Clock()
     if np.isfinite(clock.limit):  # to combine and to train three members
-        clock.reserved = min(0.2 * clock.limit + 3.0 * training_seconds(n), 0.5 * clock.limit)
+        one = training_seconds(n, choose_engine(device))
+        clock.reserved = min(0.2 * clock.limit + 3.0 * one, 0.5 * clock.limit)
     rows, folds, order = _search_rows(data, folds, seed)
     sample = data.take(rows)
     search = Search(
         sample, folds, order, seed=seed, n_jobs=n_jobs, clock=clock, report=report,
-        checkpoint=checkpoint,
+        checkpoint=checkpoint, device=device,
     )  # fmt: skip
     found = search.run(recipes)
     members = [member for one in found for member in one.members]
@@ -149,13 +157,13 @@ def assemble(
     seconds = np.array([share * one.seconds for one in found for _ in one.members])
     trained = train(
         data, [members[k] for k in keep], alone.stack.weights[keep], seconds[keep],
-        seed=seed, n_jobs=n_jobs, clock=clock, compress=compress,
+        seed=seed, n_jobs=n_jobs, clock=clock, compress=compress, device=device,
     )  # fmt: skip
     keep = keep[trained.chosen]
     combination = outcome.combine(scores[keep], search.tested, single)
     return Ensemble(
         sample, rows, search.folds, search.tested, search.considered, found, scores, alone,
-        keep, combination, trained,
+        keep, combination, trained, device,
     )  # fmt: skip
 
 

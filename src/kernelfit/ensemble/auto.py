@@ -45,15 +45,18 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     categorical_features : list of str or int, or mask, default=None
         Columns to read as categories, beside those whose type says so.
     n_jobs : int, default=None
-        Folds, and members at the end, worked on at a time: in threads, unless a backend of joblib
-        is in force. The result does not depend on it.
+        Folds, members at the end, and trees of a forest on many rows, worked on at a time: in
+        threads, unless a backend of joblib is in force. The result does not depend on it.
     checkpoint : str or path, default=None
         Directory in which the scores of a recipe on a fold are kept, so that a search that was
         interrupted goes on from there: with the same result, unless a `time_limit` decides.
     random_state : int, RandomState instance or None, default=None
         Draws the folds, the forests and the rows of the race.
-    device : {"cpu"}, default="cpu"
-        Where to compute.
+    device : str, default=None
+        Where kernels, their machines and predictions are computed: "cuda" for a GPU, by torch
+        ("cpu" runs the same code on the processor), the processor when None. Members are the same
+        up to rounding; exact training has the room that the GPU has. Views, metrics and forests
+        stay on the processor, where `n_jobs` helps.
     verbose : int, default=0
         Whether to show what is being tried, the best so far and the time left.
 
@@ -221,15 +224,18 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     categorical_features : list of str or int, or mask, default=None
         Columns to read as categories, beside those whose type says so.
     n_jobs : int, default=None
-        Folds, and members at the end, worked on at a time: in threads, unless a backend of joblib
-        is in force. The result does not depend on it.
+        Folds, members at the end, and trees of a forest on many rows, worked on at a time: in
+        threads, unless a backend of joblib is in force. The result does not depend on it.
     checkpoint : str or path, default=None
         Directory in which the scores of a recipe on a fold are kept, so that a search that was
         interrupted goes on from there: with the same result, unless a `time_limit` decides.
     random_state : int, RandomState instance or None, default=None
         Draws the folds, the forests and the rows of the race.
-    device : {"cpu"}, default="cpu"
-        Where to compute.
+    device : str, default=None
+        Where kernels, their machines and predictions are computed: "cuda" for a GPU, by torch
+        ("cpu" runs the same code on the processor), the processor when None. Members are the same
+        up to rounding; exact training has the room that the GPU has. Views, metrics and forests
+        stay on the processor, where `n_jobs` helps.
     verbose : int, default=0
         Whether to show what is being tried, the best so far and the time left.
 

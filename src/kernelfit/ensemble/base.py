@@ -25,6 +25,7 @@ from kernelfit.utils.progress import ProgressBar
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.table import check_table, read_schema
 from kernelfit.utils.threads import threads_for
+from kernelfit.utils.torch_device import load_torch
 from kernelfit.utils.validation import check_weights
 
 
@@ -46,7 +47,7 @@ class AutoKernel(BaseEstimator):
         "n_jobs": [Integral, None],
         "checkpoint": [str, PathLike, None],
         "random_state": ["random_state"],
-        "device": [StrOptions({"cpu"})],
+        "device": [str, None],
         "verbose": ["verbose"],
     }
 
@@ -63,7 +64,7 @@ class AutoKernel(BaseEstimator):
         n_jobs=None,
         checkpoint=None,
         random_state=None,
-        device="cpu",
+        device=None,
         verbose=0,
     ):
         self.time_limit = time_limit
@@ -105,6 +106,8 @@ class AutoKernel(BaseEstimator):
             The fitted estimator. Where fit raises or is interrupted, it is left as it was.
         """
         self._validate_params()
+        if self.device is not None:
+            load_torch(self.device)  # or says at once what is missing
         clock = Clock(np.inf if self.time_limit is None else float(self.time_limit))
         fitted = blank_copy(self)
         X, y = fitted._check_training_data(X, y)
@@ -175,7 +178,7 @@ class AutoKernel(BaseEstimator):
             found = assemble(
                 data, folds, recipes, seed=seed, single=not self.ensemble, compress=self.compress,
                 n_jobs=self.n_jobs, clock=clock, report=bar.show,
-                checkpoint=self._open_checkpoint(data, folds, seed),
+                checkpoint=self._open_checkpoint(data, folds, seed), device=self.device,
             )  # fmt: skip
         self._data, self._cv_folds, self._seed = found.sample, found.folds, seed
         self._tested, self.search_indices_ = found.tested, rows[found.rows[found.tested]]
@@ -202,7 +205,7 @@ class AutoKernel(BaseEstimator):
             "estimator": type(self).__name__,
             "data": digest(vars(data)),
             "folds": digest(folds),
-            "parameters": digest(self.members, seed),
+            "parameters": digest(self.members, seed, self.device),
         }
         return Checkpoint(self.checkpoint, identity, {"seed": seed})
 
@@ -234,7 +237,7 @@ class AutoKernel(BaseEstimator):
                 ensemble = assemble(
                     part, inner or balanced_folds(part, min(5, len(rows)), self._seed),
                     self._recipes, seed=self._seed, single=not self.ensemble,
-                    compress=self.compress, n_jobs=self.n_jobs,
+                    compress=self.compress, n_jobs=self.n_jobs, device=self.device,
                 )  # fmt: skip
                 results.append(score(ensemble(data.table[test]), test))
             self._cv_score = float(np.mean(results))
@@ -244,7 +247,7 @@ class AutoKernel(BaseEstimator):
         """Return what the combination says of a table."""
         table = self._check_table(X)
         with threads_for(len(self._data.weight)):
-            return self._combination(self._machines(table))
+            return self._combination(self._machines(table, self.device))
 
     def _trained_folds(self):
         """Return the machines of every fold; the first call trains them."""
@@ -252,7 +255,8 @@ class AutoKernel(BaseEstimator):
         if self._fold_machines is None:
             with threads_for(len(self._data.weight)):
                 parts = [
-                    TrainingPart(self._data.take(rows), self._seed) for rows, _ in self._cv_folds
+                    TrainingPart(self._data.take(rows), self._seed, self.device)
+                    for rows, _ in self._cv_folds
                 ]
                 self._fold_machines = [
                     Machines([part.fit(member) for member in self._members]) for part in parts
@@ -267,7 +271,9 @@ class AutoKernel(BaseEstimator):
         tests = [test for _, test in self._cv_folds]
         rows = np.concatenate(tests)
         fold = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
-        ahead = np.stack([self._combination(machines(table)) for machines in self._trained_folds()])
+        ahead = np.stack(
+            [self._combination(one(table, self.device)) for one in self._trained_folds()]
+        )
         return ahead, self._combination(self._scores)[rows], fold, self._data.take(rows)
 
     @property
@@ -277,7 +283,7 @@ class AutoKernel(BaseEstimator):
         if "_importances" not in self.__dict__:
             rise = shuffled_losses(
                 self._trained_folds(), self._cv_folds, self._data,
-                self._combination, np.random.default_rng(self._seed),
+                self._combination, np.random.default_rng(self._seed), self.device,
             )  # fmt: skip
             rise = np.maximum(rise, 0.0)
             self._importances = rise / rise.sum() if rise.any() else rise

@@ -86,7 +86,7 @@ class Features:
         return Z * self.factor if self.factor.ndim == 1 else Z @ self.factor.T
 
 
-def learn_features(data: Data, recipe: Recipe, seed: int) -> Features:
+def learn_features(data: Data, recipe: Recipe, seed: int, n_jobs: int | None = None) -> Features:
     """Learn the features of a recipe from training rows.
 
     Parameters
@@ -95,6 +95,8 @@ def learn_features(data: Data, recipe: Recipe, seed: int) -> Features:
     recipe : Recipe
     seed : int
         Of what is random.
+    n_jobs : int, default=None
+        Trees grown at a time, in threads; the result does not depend on it.
 
     Returns
     -------
@@ -102,7 +104,8 @@ def learn_features(data: Data, recipe: Recipe, seed: int) -> Features:
     """
     view = learn_view(data.table, data.is_category, data.weight, recipe.shape)
     if recipe.kernel == "forest":
-        return Features(view, forest=_grow(view(data.table), data, recipe.metric == "splits", seed))
+        best_splits = recipe.metric == "splits"
+        return Features(view, forest=_grow(view(data.table), data, best_splits, seed, n_jobs))
     if recipe.metric == "none":
         return Features(view)
     points = draw_points(view(data.table), data.targets, data.weight, _METRIC_POINTS, seed)
@@ -116,7 +119,7 @@ def learn_features(data: Data, recipe: Recipe, seed: int) -> Features:
     return Features(view, factor=points.in_units_of_the_data(learned.factor))
 
 
-def _grow(Z: Array, data: Data, best_splits: bool, seed: int) -> Forest:
+def _grow(Z: Array, data: Data, best_splits: bool, seed: int, n_jobs: int | None) -> Forest:
     """Return trees with random splits, or with the best split of some random features.
 
     They grow on all rows, not on samples of them, so that a weight of 2 is a repeated row.
@@ -125,6 +128,7 @@ def _grow(Z: Array, data: Data, best_splits: bool, seed: int) -> Forest:
         "n_estimators": _TREES,
         "min_weight_fraction_leaf": min(0.5, _LEAF / data.weight.sum()),
         "random_state": seed,
+        "n_jobs": n_jobs,
     }
     grown: Any
     if data.labels is None:

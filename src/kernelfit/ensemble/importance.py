@@ -19,6 +19,7 @@ def shuffled_losses(
     data: Data,
     combination: Any,
     rng: np.random.Generator,
+    device: str | None = None,
 ) -> Array:
     """Return the rise of the mean loss when one column is shuffled among the test rows of a fold.
 
@@ -31,6 +32,8 @@ def shuffled_losses(
     combination : callable
         From scores to predictions or probabilities.
     rng : numpy.random.Generator
+    device : str, default=None
+        Where to compute; the processor when None.
 
     Returns
     -------
@@ -41,11 +44,11 @@ def shuffled_losses(
     for machine, (_, test) in zip(machines, folds, strict=True):
         part = data.take(test[:_ROWS])
         order = rng.permutation(len(part.weight))
-        base = _loss(combination(machine(part.table)), part)
+        base = _loss(combination(machine(part.table, device)), part)
         for j in range(d):
             table = part.table.copy()
             table[:, j] = table[order, j]
-            rise[j] += part.weight.sum() * (_loss(combination(machine(table)), part) - base)
+            rise[j] += part.weight.sum() * (_loss(combination(machine(table, device)), part) - base)
         mass += part.weight.sum()
     return rise / mass
 

@@ -17,12 +17,20 @@ _OF_POINTS: dict[str, Any] = {"additive": Additive, "spline": Spline}
 _RADIAL: dict[str, Any] = {"gaussian": RBF, "exponential": Exponential, "laplacian": Laplacian}
 
 
+def kernel_function(kernel: str, inverse_width: float) -> Any:
+    """Return the kernel of `kernel_points`; not for a forest, whose kernel compares leaves."""
+    return {**_OF_POINTS, **_RADIAL}[kernel](inverse_width)
+
+
+def kernel_points(kernel: str, A: Array) -> Array:
+    """Return the points that the kernel function compares."""
+    return np.asarray(ndtr(A)) if kernel == "spline" else A
+
+
 def geometry(kernel: str, A: Array, B: Array) -> Any:
     """Return what the kernels of all widths share between the rows of A and of B."""
-    if kernel == "additive":
-        return A, B
-    if kernel == "spline":
-        return ndtr(A), ndtr(B)
+    if kernel in _OF_POINTS:
+        return kernel_points(kernel, A), kernel_points(kernel, B)
     if kernel == "forest":
         return cooccurrence(A, B)
     return _RADIAL[kernel].geometry(A, B)
@@ -31,10 +39,10 @@ def geometry(kernel: str, A: Array, B: Array) -> Any:
 def kernel_matrix(kernel: str, G: Any, inverse_width: float) -> Array:
     """Return kernel values from the geometry, as a new array."""
     if kernel in _OF_POINTS:
-        return np.asarray(_OF_POINTS[kernel](inverse_width)(*G))
+        return np.asarray(kernel_function(kernel, inverse_width)(*G))
     if kernel == "forest":
         return np.array(G)
-    return np.asarray(_RADIAL[kernel](inverse_width).from_geometry(G))
+    return np.asarray(kernel_function(kernel, inverse_width).from_geometry(G))
 
 
 def gram(kernel: str, A: Array, B: Array | None, inverse_width: float) -> Array:
@@ -43,8 +51,8 @@ def gram(kernel: str, A: Array, B: Array | None, inverse_width: float) -> Array:
         return cooccurrence(A, B)
     if kernel in _OF_POINTS:
         G = geometry(kernel, A, A if B is None else B)
-        return np.asarray(_OF_POINTS[kernel](inverse_width)(*G))
-    return np.asarray(_RADIAL[kernel](inverse_width)(A, B))
+        return np.asarray(kernel_function(kernel, inverse_width)(*G))
+    return np.asarray(kernel_function(kernel, inverse_width)(A, B))
 
 
 def natural_inverse_width(kernel: str, Z: Array, weight: Array) -> float:

@@ -92,7 +92,7 @@ def tabulate(ensemble, fold_scores):
     rows = ensemble.sample.table[:_TIMED_ROWS]
     for k, machine in zip(ensemble.keep, trained.machines.machines, strict=True):
         began = time.perf_counter()
-        type(trained.machines)([machine])(rows)
+        type(trained.machines)([machine])(rows, ensemble.device)
         predict_seconds[k] = (time.perf_counter() - began) / len(rows) * 1000.0
     order = np.argsort(alone.losses, kind="stable")
     search_seconds = np.repeat([one.seconds for one in found], [len(one.members) for one in found])

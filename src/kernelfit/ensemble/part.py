@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from kernelfit.ensemble.engine import choose_engine
 from kernelfit.ensemble.features import Data, Features, learn_features
-from kernelfit.ensemble.kernels import geometry, gram, kernel_matrix, natural_inverse_width
+from kernelfit.ensemble.kernels import natural_inverse_width
 from kernelfit.ensemble.members import EstimatorRecipe, Member
 from kernelfit.ensemble.svm import solve_svms
 from kernelfit.solvers.landmarks import choose_landmarks, solve_on_landmarks
-from kernelfit.solvers.ridge import solve_ridges
 from kernelfit.tasks.losses import squared
 from kernelfit.utils.jobs import run_in_order
 
 Array = NDArray[Any]
-
-_CHUNK_BYTES = 2**25  # of kernel values at a time
 
 
 class TrainingPart:
@@ -32,11 +30,19 @@ class TrainingPart:
         The training rows only.
     seed : int
         Of what is random in learning.
+    device : str, default=None
+        Where to compute; the processor when None.
+    n_jobs : int, default=None
+        Trees of a forest grown at a time.
     """
 
-    def __init__(self, data: Data, seed: int) -> None:
+    def __init__(
+        self, data: Data, seed: int, device: str | None = None, n_jobs: int | None = None
+    ) -> None:
         self._data = data
         self._seed = seed
+        self._engine = choose_engine(device)
+        self._n_jobs = n_jobs
         self._features: dict[Any, Features] = {}
         self._points: dict[int, Array] = {}
 
@@ -44,7 +50,7 @@ class TrainingPart:
         """Return the features of a recipe."""
         key = self._key(recipe)
         if key not in self._features:
-            self._features[key] = learn_features(self._data, recipe, self._seed)
+            self._features[key] = learn_features(self._data, recipe, self._seed, self._n_jobs)
         return self._features[key]
 
     def knows(self, recipe: Any) -> Features | None:
@@ -104,22 +110,25 @@ class TrainingPart:
         ndarray of shape (n_widths, n_ridges, m, k)
             nan where a member could not be trained.
         """
-        data = self._data
+        data, engine = self._data, self._engine
         out = np.full((len(widths), len(ridges), len(table), data.targets.shape[1]), np.nan)
         if isinstance(recipe, EstimatorRecipe):
             out[0, 0] = self._fit_estimator(recipe).scores([table])[0]
             return out
         features = self.features(recipe)
         Z, other = features(data.table), features(table)
-        inside, across = geometry(recipe.kernel, Z, Z), geometry(recipe.kernel, other, Z)
+        inside = engine.geometry(recipe.kernel, Z, Z)
+        across = engine.geometry(recipe.kernel, other, Z)
         unit = self._unit(recipe, Z)
         for i, width in enumerate(widths):
-            K = kernel_matrix(recipe.kernel, inside, width * unit)
-            K_other = kernel_matrix(recipe.kernel, across, width * unit)
-            solve: Any = solve_svms if recipe.loss == "hinge" else solve_ridges
+            K: Any = engine.matrix(recipe.kernel, inside, width * unit)
+            K_other: Any = engine.matrix(recipe.kernel, across, width * unit)
+            solve: Any = engine.solve_ridges
+            if recipe.loss == "hinge":
+                K, solve = engine.on_host(K), solve_svms
             for j, found in enumerate(solve(K, data.targets, data.weight, ridges)):
                 if found is not None:
-                    out[i, j] = K_other @ found[0] + found[1]
+                    out[i, j] = engine.times(K_other, found[0]) + found[1]
         return out
 
     def fit(self, member: Member, n_landmarks: int | None = None) -> Any:
@@ -136,29 +145,31 @@ class TrainingPart:
         KernelExpansion or EstimatorMachine
         """
         recipe, data, ridge = member.recipe, self._data, member.ridge
+        engine = self._engine
         if isinstance(recipe, EstimatorRecipe):
             return self._fit_estimator(recipe)
         features = self.features(recipe)
         Z = self._points_of(features)
         inverse_width = member.width * self._unit(recipe, Z)
         if n_landmarks is not None and n_landmarks < len(Z):
-            kernel = partial(_kernel, recipe.kernel, inverse_width)
+            kernel = partial(engine.values, recipe.kernel, inverse_width)
             chosen = choose_landmarks(kernel, Z, data.weight, ridge, n_landmarks, self._seed)
             found = solve_on_landmarks(kernel, Z, Z[chosen], data.targets, data.weight, ridge)
             return KernelExpansion(recipe.kernel, features, Z[chosen], inverse_width, *found)
         if recipe.loss == "hinge":
-            K = gram(recipe.kernel, Z, None, inverse_width)
+            K = engine.svm_gram(recipe.kernel, Z, inverse_width)
             coef, intercept, gap = next(solve_svms(K, data.targets, data.weight, [ridge]))
             return KernelExpansion(recipe.kernel, features, Z, inverse_width, coef, intercept, gap)
         solution = None
         while solution is None:
-            K = gram(recipe.kernel, Z, None, inverse_width)
-            solution = next(solve_ridges(K, data.targets, data.weight, [ridge]))
+            K = engine.gram(recipe.kernel, Z, inverse_width)
+            solution = next(engine.solve_ridges(K, data.targets, data.weight, [ridge]))
+            del K  # before the next one, or the decision values
             # More rows than in the folds may leave no factor; the certificate is that of the
             # ridge in use.
             used, ridge = ridge, 10.0 * ridge
         machine = KernelExpansion(recipe.kernel, features, Z, inverse_width, *solution)
-        decision = Machines([machine])(data.table)[0] - machine.intercept
+        decision = Machines([machine])(data.table, engine.device)[0] - machine.intercept
         gap = _ridge_gap(decision, solution.coef, data.targets, data.weight / (2.0 * used))
         return replace(machine, gap=gap)
 
@@ -186,10 +197,6 @@ def _ridge_gap(decision: Array, coef: Array, Y: Array, cost: Array) -> float:
     return max(one.gap / max(one.objective, np.finfo(float).tiny) for one in found)
 
 
-def _kernel(name: str, inverse_width: float, A: Array, B: Array) -> Array:
-    return gram(name, A, B, inverse_width)
-
-
 @dataclass(frozen=True)
 class KernelExpansion:
     """A kernel machine: ``f(x) = sum_i coef_i k(x, points_i) + intercept``."""
@@ -202,9 +209,10 @@ class KernelExpansion:
     intercept: Array
     gap: float = np.nan
 
-    def scores(self, G: Any) -> Array:
+    def scores(self, G: Any, engine: Any) -> Array:
         """Return the values at points whose geometry with the training points is given."""
-        return kernel_matrix(self.kernel, G, self.inverse_width) @ self.coef + self.intercept
+        K = engine.matrix(self.kernel, G, self.inverse_width)
+        return np.asarray(engine.times(K, self.coef) + self.intercept)
 
 
 @dataclass(frozen=True)
@@ -252,14 +260,15 @@ class Machines:
     def __init__(self, machines: list[Any]) -> None:
         self.machines = machines
 
-    def __call__(self, table: Array) -> Array:
+    def __call__(self, table: Array, device: str | None = None) -> Array:
         """Return the values of every member, of shape (n_members, n, k)."""
+        engine = choose_engine(device)
         n_points = max((len(m.points) for m in self.machines if hasattr(m, "points")), default=1)
-        step = max(1, _CHUNK_BYTES // (8 * n_points))
-        parts = [self._chunk(table[i : i + step]) for i in range(0, len(table), step)]
+        step = max(1, engine.chunk_bytes // (8 * n_points))
+        parts = [self._chunk(table[i : i + step], engine) for i in range(0, len(table), step)]
         return np.concatenate(parts, axis=1)
 
-    def _chunk(self, table: Array) -> Array:
+    def _chunk(self, table: Array, engine: Any) -> Array:
         shared: dict[Any, Any] = {}
         out = []
         for machine in self.machines:
@@ -269,6 +278,6 @@ class Machines:
             points = machine.points
             key = (id(machine.features), machine.kernel, id(points))
             if key not in shared:
-                shared = {key: geometry(machine.kernel, machine.features(table), points)}
-            out.append(machine.scores(shared[key]))
+                shared = {key: engine.geometry(machine.kernel, machine.features(table), points)}
+            out.append(machine.scores(shared[key], engine))
         return np.stack(out)

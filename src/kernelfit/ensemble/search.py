@@ -20,6 +20,7 @@ from kernelfit.ensemble.outcome import log_losses, squared_losses
 from kernelfit.ensemble.part import TrainingPart
 from kernelfit.utils.checkpoint import Checkpoint
 from kernelfit.utils.digest import digest
+from kernelfit.utils.jit import compiling_seconds
 from kernelfit.utils.jobs import Shared, run_jobs
 
 Array = NDArray[Any]
@@ -136,6 +137,8 @@ class Search:
         ``report(done, total, what, best loss)`` after every unit of work.
     checkpoint : Checkpoint, default=None
         Where the scores of a recipe on a fold are kept.
+    device : str, default=None
+        Where to compute; the processor when None.
     """
 
     def __init__(
@@ -149,8 +152,9 @@ class Search:
         clock: Clock,
         report: Callable[..., None],
         checkpoint: Checkpoint | None = None,
+        device: str | None = None,
     ) -> None:
-        self._checkpoint = checkpoint
+        self._checkpoint, self._device = checkpoint, device
         self._data, self._n_jobs, self._clock, self._report = data, n_jobs, clock, report
         self._folds, self._order, self._seed = folds, order, seed
         self._few = self._rows(RACE_ROWS)
@@ -176,7 +180,7 @@ class Search:
                 (train[np.isin(train, rows)], test[np.isin(test, rows)]) for train, test in folds
             ]
             folds = [(train, test) for train, test in folds if len(train) and len(test)]
-        return _Rows(self._data, folds, self._seed, self._checkpoint)
+        return _Rows(self._data, folds, self._seed, self._checkpoint, self._device)
 
     def _choose_rows(self, recipes: Sequence[Any], raced: Found) -> None:
         """Take as many rows as leave time for half of the recipes."""
@@ -257,23 +261,30 @@ class Search:
     def _try(
         self, rows: "_Rows", recipe: Any, widths: Sequence[float], ridges: Sequence[float]
     ) -> Found:
-        began = time.perf_counter()
+        began, compiling = time.perf_counter(), compiling_seconds()
         scores = rows.scores(recipe, widths, ridges, self._n_jobs)
         tried = tuple(Member(recipe, width, ridge) for width in widths for ridge in ridges)
         scores = scores.reshape(len(tried), *scores.shape[2:])
         chosen, losses = choose(scores, self._data, rows.tested)
-        return Found(tried, scores, chosen, losses, time.perf_counter() - began)
+        # Functions are compiled once: forecasts must not take it for the pace of the search.
+        compiling = compiling_seconds() - compiling
+        return Found(tried, scores, chosen, losses, time.perf_counter() - began - compiling)
 
 
 class _Rows:
     """Training parts and test rows of every fold."""
 
     def __init__(
-        self, data: Data, folds: Sequence[Fold], seed: int, checkpoint: Checkpoint | None
+        self,
+        data: Data,
+        folds: Sequence[Fold],
+        seed: int,
+        checkpoint: Checkpoint | None,
+        device: str | None,
     ) -> None:
         self._data, self._checkpoint = data, checkpoint
         self.folds = list(folds)
-        self._shared = Shared(data, self.folds, seed)
+        self._shared = Shared(data, self.folds, seed, device)
         self._parts = [TrainingPart(data.take(train), seed) for train, _ in folds]
         tests = [test for _, test in folds]
         self._count = np.bincount(np.concatenate(tests), minlength=len(data.weight))
@@ -318,6 +329,7 @@ def _fold_scores(
     data: Data,
     folds: Sequence[Fold],
     seed: int,
+    device: str | None,
     k: int,
     recipe: Any,
     widths: Sequence[float],
@@ -326,7 +338,7 @@ def _fold_scores(
 ) -> tuple[Array, Features]:
     """Return the scores of a recipe on one fold, and the features that it learned there."""
     train, test = folds[k]
-    part = TrainingPart(data.take(train), seed)
+    part = TrainingPart(data.take(train), seed, device)
     part.keep(recipe, features)
     scores = part.scores(recipe, widths, ridges, data.table[test])
     return scores, part.features(recipe)

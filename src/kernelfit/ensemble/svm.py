@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.learners.fixed import dual_path
+from kernelfit.solvers.dual.device import solve_on_device
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import DualResult
 from kernelfit.tasks.losses import hinge
@@ -19,13 +21,13 @@ _TOL = 1e-3  # relative duality gap, from which polishing goes on
 
 
 def solve_svms(
-    K: Array, Y: Array, weight: Array, ridges: Sequence[float]
+    K: Array | DeviceGram, Y: Array, weight: Array, ridges: Sequence[float]
 ) -> Iterator[tuple[Array, Array, float]]:
     """Yield coefficients, intercepts and the largest relative gap, for one ridge after the other.
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
+    K : ndarray of shape (n, n) or DeviceGram
         Positive semidefinite.
     Y : ndarray of shape (n, k)
         Labels -1 and 1.
@@ -45,8 +47,10 @@ def solve_svms(
     order = np.argsort(ridges)[::-1]  # growing costs
     costs = [1.0 / ridges[j] for j in order]
 
-    def solve(gram: Array, task: Task, start: Array | None) -> DualResult:
-        return solve_dual(gram, task, tol=_TOL, start=start, assume_psd=True, polish=True)
+    def solve(gram: Any, task: Task, start: Array | None) -> DualResult:
+        run: Any = solve_on_device if isinstance(gram, DeviceGram) else solve_dual
+        found: DualResult = run(gram, task, tol=_TOL, start=start, assume_psd=True, polish=True)
+        return found
 
     for c, y in enumerate(Y.T):
         if y.min() == y.max():  # a class that these rows have not

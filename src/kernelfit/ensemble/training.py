@@ -3,12 +3,11 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf
 
+from kernelfit.ensemble.engine import Device, Host, choose_engine
 from kernelfit.ensemble.features import Data, Features
 from kernelfit.ensemble.members import Member
 from kernelfit.ensemble.part import Machines, TrainingPart
@@ -16,7 +15,6 @@ from kernelfit.ensemble.search import Clock
 from kernelfit.utils.jobs import run_in_order
 from kernelfit.utils.threads import threads_for
 
-_MAX_MATRIX_BYTES = 2**30  # of a kernel matrix; one is held at a time
 _MANY_ROWS = 2500  # from here on members are trained one by one, and only so many:
 _MANY_ROWS_MEMBERS = 6
 _LANDMARKS = 2000
@@ -44,38 +42,23 @@ class Trained:
     how: str
 
 
-def forecast_seconds(operations: float) -> float:
-    """Return how long so many operations of a Cholesky factorisation take here, about."""
-    return operations / _speed()
-
-
-@cache
-def _speed() -> float:
-    """Measure operations a second."""
-    n, best = 500, 0.0
-    for _ in range(3):
-        A = np.asfortranarray(np.eye(n))
-        began = time.perf_counter()
-        dpotrf(A, lower=1, overwrite_a=1)
-        best = max(best, n**3 / 3.0 / (time.perf_counter() - began))
-    return best
-
-
-def n_landmarks(n: int, seconds: float) -> int | None:
+def n_landmarks(n: int, seconds: float, engine: Host | Device | None = None) -> int | None:
     """Return how many points may span a machine that trains in this time; None for all."""
+    engine = engine or Host()
     # The kernel matrix costs as much again as its factorisation where n is small.
-    if 8 * n * n <= _MAX_MATRIX_BYTES and 2.0 * forecast_seconds(n**3 / 3.0) <= seconds:
+    if 2.0 * engine.seconds(n**3 / 3.0) <= seconds and engine.holds(n):
         return None
-    # n m^2 operations, of half the speed, and kernel values twice.
-    affordable = np.sqrt(max(seconds, 0.0) / (4.0 * forecast_seconds(n)))
+    # n m^2 operations on the processor, of half the speed, and kernel values twice.
+    affordable = np.sqrt(max(seconds, 0.0) / (4.0 * Host().seconds(n)))
     m = int(np.clip(affordable, _FEWEST_LANDMARKS, _LANDMARKS))
     return m if m < n else None
 
 
-def training_seconds(n: int) -> float:
+def training_seconds(n: int, engine: Host | Device | None = None) -> float:
     """Forecast the seconds that a member takes on all rows, where there is no hurry."""
-    m = n_landmarks(n, np.inf)
-    return 2.0 * forecast_seconds(n**3 / 3.0) if m is None else 4.0 * forecast_seconds(n * m * m)
+    engine = engine or Host()
+    m = n_landmarks(n, np.inf, engine)
+    return 2.0 * engine.seconds(n**3 / 3.0) if m is None else 4.0 * Host().seconds(n * m * m)
 
 
 def train(
@@ -88,6 +71,7 @@ def train(
     n_jobs: int | None,
     clock: Clock,
     compress: bool = False,
+    device: str | None = None,
 ) -> Trained:
     """Train members on all rows, those of the largest weights first.
 
@@ -100,21 +84,24 @@ def train(
         Seconds that each may take.
     seed : int
     n_jobs : int or None
-        Members trained at a time, where the rows are few.
+        Members trained at a time, where the rows are few; else trees of a forest grown at a time.
     clock : Clock
     compress : bool, default=False
         Whether a quarter of the points is to span the machines.
+    device : str, default=None
+        Where to compute; the processor when None.
 
     Returns
     -------
     Trained
     """
-    part, n = TrainingPart(data, seed), len(data.weight)
+    n = len(data.weight)
+    part = TrainingPart(data, seed, device, n_jobs if n > _MANY_ROWS else None)
     order = np.argsort(-np.asarray(weights), kind="stable").tolist()
     if n > _MANY_ROWS:
         order = order[:_MANY_ROWS_MEMBERS]
     left = clock.limit - clock.spent
-    m = n_landmarks(n, left / min(len(order), 2))
+    m = n_landmarks(n, left / min(len(order), 2), choose_engine(device))
     if compress and n >= _FEWEST_LANDMARKS:
         m = min(n // 4, n if m is None else m)
     if m is not None:  # only ridge machines are spanned by landmarks
@@ -125,7 +112,7 @@ def train(
         if np.isinf(left) and n <= _MANY_ROWS:
             part.learn([members[k] for k in order], n_jobs)
             jobs = [(members[k], m, part.knows(members[k].recipe)) for k in order]
-            found = run_in_order(_train_elsewhere, jobs, (data, seed), n_jobs=n_jobs)
+            found = run_in_order(_train_elsewhere, jobs, (data, seed, device), n_jobs=n_jobs)
             for k, (machine, taken) in zip(order, found, strict=True):
                 machines.append(part.own(machine, members[k]))
                 seconds.append(taken)
@@ -147,8 +134,13 @@ def _timed(part: TrainingPart, member: Member, m: int | None) -> tuple[Any, floa
 
 
 def _train_elsewhere(
-    data: Data, seed: int, member: Member, m: int | None, features: Features
+    data: Data,
+    seed: int,
+    device: str | None,
+    member: Member,
+    m: int | None,
+    features: Features,
 ) -> tuple[Any, float]:
-    part = TrainingPart(data, seed)
+    part = TrainingPart(data, seed, device)
     part.keep(member.recipe, features)
     return _timed(part, member, m)

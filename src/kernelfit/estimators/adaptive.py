@@ -81,6 +81,22 @@ class AdaptiveMachine(StandardKernelMachine):
             )
         if self.solver == "quartic" and self.tau > 0.0:
             raise ValueError(f"expected tau=0 for solver='quartic', got {self.tau}")
+        if self.device is not None:
+            self._check_device()
+
+    def _check_device(self):
+        """Refuse what only the processor does."""
+        for name, value, taken in (
+            ("tau", self.tau, (0.0,)),
+            ("solver", self.solver, ("auto", "quartic")),
+            ("partition", self.partition, (None,)),
+            ("loss", self.loss, ("hinge", "tube")),
+        ):
+            if value not in taken:
+                allowed = " or ".join(repr(one) for one in taken)
+                raise ValueError(
+                    f"expected {name}={allowed} for device={self.device!r}, got {value!r}"
+                )
 
     def _divide(self, X, weight):
         """Return the blocks of the rows, by k-means."""

@@ -6,28 +6,20 @@ from typing import ClassVar
 from kernelfit.estimators.adaptive import AdaptiveMachine
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.regressor import RegressorMachine
+from kernelfit.estimators.standard import DEVICE
 from kernelfit.estimators.svm import MULTICLASS
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
+_SOLVERS = ("auto", "quartic", "newton", "damped", "nesterov", "nesterov_monotone",
+            "projected_gradient")  # fmt: skip
 _DANK_CONSTRAINTS = {
     "tau": [Interval(Real, 0, None, closed="left")],
-    "solver": [
-        StrOptions(
-            {
-                "auto",
-                "quartic",
-                "newton",
-                "damped",
-                "nesterov",
-                "nesterov_monotone",
-                "projected_gradient",
-            }
-        )
-    ],
+    "solver": [StrOptions(set(_SOLVERS))],
     "partition": [Interval(Integral, 1, None, closed="left"), None],
     "combine": [StrOptions({"global", "concatenate", "nearest"})],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
+    **DEVICE,
 }
 
 
@@ -115,6 +107,8 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
         Whether `fit` starts from the previous solution where that has as many rows.
     n_jobs : int, default=None
         Number of problems, or of blocks, solved at a time, and of threads in prediction.
+    device : str, default=None
+        See `KernelSVC`. A device takes tau = 0 and the loss "hinge", without partition.
     random_state : int, RandomState instance or None, default=None
         Of k-means, for `partition`.
     verbose : int, default=0
@@ -242,6 +236,7 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
         cache_size=1000,
         warm_start=False,
         n_jobs=None,
+        device=None,
         random_state=None,
         verbose=0,
     ):
@@ -268,6 +263,7 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -355,6 +351,8 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
         Whether `fit` starts from the previous solution where that has as many rows.
     n_jobs : int, default=None
         Number of problems, or of blocks, solved at a time, and of threads in prediction.
+    device : str, default=None
+        See `KernelSVR`. A device takes tau = 0 and the loss "tube", without partition.
     random_state : int, RandomState instance or None, default=None
         Of k-means, for `partition`.
     verbose : int, default=0
@@ -467,6 +465,7 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
         cache_size=1000,
         warm_start=False,
         n_jobs=None,
+        device=None,
         random_state=None,
         verbose=0,
     ):
@@ -490,5 +489,6 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose

@@ -71,7 +71,7 @@ class KernelRidgeRegressor(RegressorMachine, RidgeMachine):
     device : str, default=None
         Where to train and predict: None for the processor, "cuda" for a GPU, by torch (extra
         ``gpu``), in double precision; "cpu" runs the same by torch on the processor. It takes
-        dense X and all kernels by name but "additive", and the GPU's memory counts instead of
+        dense X and all kernels by name, and the GPU's memory counts instead of
         `cache_size`.
     verbose : int, default=0
         1 reports the result through the logger ``kernelfit``.
@@ -220,7 +220,7 @@ class KernelRidgeClassifier(ClassifierMachine, RidgeMachine):
     device : str, default=None
         Where to train and predict: None for the processor, "cuda" for a GPU, by torch (extra
         ``gpu``), in double precision; "cpu" runs the same by torch on the processor. It takes
-        dense X and all kernels by name but "additive", and the GPU's memory counts instead of
+        dense X and all kernels by name, and the GPU's memory counts instead of
         `cache_size`.
     verbose : int, default=0
         1 reports the result through the logger ``kernelfit``.

@@ -166,7 +166,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     device : str, default=None
         Where to train and predict: None for the solver on the processor, "cuda" for a GPU, by
         torch (extra ``gpu``); "cpu" runs the same by torch on the processor. It takes dense X
-        and all kernels by name but "additive". The kernel matrix is kept in the GPU's memory in
+        and all kernels by name. The kernel matrix is kept in the GPU's memory in
         single precision where it fits and computed when needed otherwise, whatever `cache_size`;
         the certificate remains in double precision. Problems of more than 2,048 rows end as soon
         as `tol` is met.
@@ -374,7 +374,7 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
     device : str, default=None
         Where to train and predict: None for the solver on the processor, "cuda" for a GPU, by
         torch (extra ``gpu``); "cpu" runs the same by torch on the processor. It takes dense X
-        and all kernels by name but "additive". The kernel matrix is kept in the GPU's memory in
+        and all kernels by name. The kernel matrix is kept in the GPU's memory in
         single precision where it fits and computed when needed otherwise, whatever `cache_size`;
         the certificate remains in double precision. Problems of more than 2,048 rows end as soon
         as `tol` is met.

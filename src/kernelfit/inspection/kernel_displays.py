@@ -152,8 +152,9 @@ class KernelMatrixDisplay:
 class SpectrumDisplay:
     """Eigenvalues of the learned kernel matrix beside those of the initial one.
 
-    They are shares of the trace, the largest first. The effective rank in the legend is the
-    exponential of their entropy: the number of equal eigenvalues that would be as spread.
+    They are shares of their sum, the largest first; negative ones, which graphs have, are left out.
+    The effective rank in the legend is the exponential of their entropy: the number of equal
+    eigenvalues that would be as spread.
 
     Parameters
     ----------
@@ -247,7 +248,7 @@ class SpectrumDisplay:
                 self.lines_ += ax.plot(
                     np.arange(1, len(positive) + 1), positive, **{"label": label, **kwargs}
                 )
-        ax.set(yscale="log", xlabel="eigenvalue", ylabel="share of the trace")
+        ax.set(yscale="log", xlabel="eigenvalue", ylabel="share of the sum")
         ax.legend()
         return self
 
@@ -392,7 +393,7 @@ def effective_rank(shares: Array) -> float:
 
 
 def spectrum(K: Array) -> Array:
-    """Return the eigenvalues of a symmetric matrix as shares of its trace, the largest first.
+    """Return the eigenvalues of a symmetric matrix as shares of the sum of the positive ones.
 
     Parameters
     ----------
@@ -401,9 +402,10 @@ def spectrum(K: Array) -> Array:
     Returns
     -------
     ndarray of shape (n,)
+        The largest first.
     """
     values = np.linalg.eigvalsh(0.5 * (K + K.T))[::-1]
-    return np.asarray(values / np.trace(K))
+    return np.asarray(values / np.maximum(values, 0.0).sum())
 
 
 def _principal_plane(K: Array) -> tuple[Array, float]:

@@ -50,7 +50,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
     ----------
     estimator : object
         An estimator or a kernel of kernelfit, or a scikit-learn pipeline of its scalers and one of
-        them. Functions of your own, and random generators, cannot be saved: pickle keeps those.
+        them. Functions of your own, and random generators, cannot be saved. pickle keeps
+        generators, and functions that have a name in a module that can be imported on loading.
     path : str or path-like
         Where to write. A file that is there is replaced in one step.
 

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelfit.kernels.additive import Additive
 from kernelfit.kernels.base import Product, Scaled, Sum
 from kernelfit.kernels.radial import RBF, Exponential, Laplacian, Matern, RationalQuadratic
+from kernelfit.kernels.spline import Spline
 from kernelfit.kernels.standard import Linear, Polynomial
 from kernelfit.utils.torch_device import Tensor, load_torch
 
@@ -30,7 +32,7 @@ def device_kernel(kernel: Any, n_features: int) -> Values:
     Parameters
     ----------
     kernel : KernelFunction
-        A standard kernel but the additive one, or a sum, product or multiple of such.
+        A standard kernel, the spline kernel, or a sum, product or multiple of such.
     n_features : int
 
     Returns
@@ -53,13 +55,13 @@ def device_kernel(kernel: Any, n_features: int) -> Values:
             return values
 
         return combined
-    known = Linear | Polynomial | RBF | Laplacian | Exponential | Matern | RationalQuadratic
-    if not isinstance(kernel, known):
+    with_widths = Polynomial | RBF | Laplacian | Exponential | Matern | RationalQuadratic | Additive
+    if not isinstance(kernel, Linear | Spline | with_widths):
         raise ValueError(
-            "expected a standard kernel other than additive, or sums, products and multiples of "
-            f"such, where a device is given, got {kernel!r}"
+            "expected a standard kernel, or sums, products and multiples of such, where a device "
+            f"is given, got {kernel!r}"
         )
-    if not isinstance(kernel, Linear) and isinstance(kernel.gamma, tuple):
+    if isinstance(kernel, with_widths) and isinstance(kernel.gamma, tuple):
         return _stretched(torch, kernel, n_features)
     return _standard(torch, kernel)
 
@@ -100,6 +102,10 @@ def _standard(torch: Any, kernel: Any) -> Values:
         case RationalQuadratic(gamma=gamma, alpha=alpha):
             unit = gamma / alpha
             return lambda A, B: squared_distances(A, B).mul_(unit).add_(1.0).pow_(-alpha)
+        case Additive(gamma=gamma, order=order):
+            return lambda A, B: _additive(torch, A, B, gamma, order)
+        case Spline(gamma=gamma):
+            return lambda A, B: _spline(torch, A, B, gamma)
     unit = math.sqrt(2.0 * kernel.order) * kernel.gamma
 
     def matern(A: Tensor, B: Tensor) -> Tensor:
@@ -110,13 +116,62 @@ def _standard(torch: Any, kernel: Any) -> Values:
     return matern
 
 
+def _additive(torch: Any, A: Tensor, B: Tensor, gamma: float, order: int) -> Tensor:
+    """Return the values of :mod:`kernelfit.kernels.additive`, factor by factor as there."""
+    d = A.shape[-1]
+    order = min(order, d)
+    sums: list[Any] = [0.0] * order  # e_1 .. e_order of the features so far
+    for j in range(d):
+        z = (A[..., :, None, j] - B[..., None, :, j]).square_().mul_(-gamma).exp_()
+        for q in range(min(j, order - 1), 0, -1):
+            sums[q] = sums[q] + sums[q - 1] * z
+        sums[0] = sums[0] + z
+    return torch.stack([e / math.comb(d, q + 1) for q, e in enumerate(sums)]).mean(dim=0)
+
+
+def _spline(torch: Any, A: Tensor, B: Tensor, gamma: float) -> Tensor:
+    """Return the values of :mod:`kernelfit.kernels.spline`."""
+
+    def root(u: Tensor) -> Tensor:
+        return (1.0 + gamma * (1.0 / 3.0 - u + u * u)).sqrt_()
+
+    K = torch.ones((), dtype=A.dtype, device=A.device)
+    for j in range(A.shape[-1]):
+        u, v = A[..., :, None, j], B[..., None, :, j]
+        factor = torch.maximum(u, v).mul_(-gamma)
+        factor += 1.0 + gamma * (1.0 / 3.0 + 0.5 * u * u)
+        factor += 0.5 * gamma * v * v
+        # Every factor is divided by its own diagonals: no product leaves [0, 1].
+        K = factor.div_(root(u)).div_(root(v)).mul_(K)
+    return K
+
+
+def shared_leaves(A: Tensor, B: Tensor) -> Tensor:
+    """Return the share of trees in which two points have one leaf.
+
+    Parameters
+    ----------
+    A, B : tensor of int of shape (n, n_trees) and (m, n_trees)
+
+    Returns
+    -------
+    tensor of shape (n, m)
+        In float64.
+    """
+    torch, _ = load_torch("cpu")
+    K = torch.zeros((len(A), len(B)), dtype=torch.float64, device=A.device)
+    for a, b in zip(A.T.contiguous(), B.T.contiguous(), strict=True):
+        K += a[:, None] == b
+    return K.div_(A.shape[1])
+
+
 def is_shift_invariant(kernel: Any) -> bool:
     """Return whether points may be centred: whether only their differences count."""
     if isinstance(kernel, Scaled):
         return is_shift_invariant(kernel.kernel)
     if isinstance(kernel, Sum | Product):
         return all(is_shift_invariant(part) for part in kernel.kernels)
-    return not isinstance(kernel, Linear | Polynomial)
+    return not isinstance(kernel, Linear | Polynomial | Spline)
 
 
 def locality_order(X: Tensor) -> NDArray[np.intp]:

@@ -5,6 +5,7 @@ float32 is too rough for steps, they are taken in float64, too (`DeviceGram.wide
 order of the matrix's own (`DeviceGram.order`), in which neighbours are close to each other.
 """
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ class DeviceGram:
     ----------
     source : object
         With the members n, device, order, diagonal, tiled, single (whether float32 will do),
-        values(rows, columns, dtype) and product(beta).
+        values(rows, columns, dtype) and product(beta); where `squares` is asked for, squared().
     budget : float
         Bytes that may be planned with.
 
@@ -55,6 +56,10 @@ class DeviceGram:
         self.stored: Tensor | None = None
         self.single: bool = source.single
         self._tiles: GaussianTiles | None = None
+
+    def squares(self) -> "DeviceGram":
+        """Return the matrix of squared entries, in the same order and in what memory is left."""
+        return DeviceGram(self.source.squared(), self.budget)
 
     def prepare(self) -> None:
         """Store the matrix where it fits, for blocks and products; else make ready to compute."""
@@ -176,6 +181,7 @@ class _KernelSource:
     def __init__(self, kernel: Any, X: NDArray[Any], device: str) -> None:
         self.torch, self.device = load_torch(device)
         self.n, d = X.shape
+        X = np.require(X, requirements="W")  # torch warns of arrays that it must not write to
         points = self.torch.as_tensor(X, dtype=self.torch.float64, device=self.device)
         if is_shift_invariant(kernel):
             points = points - points.mean(dim=0)
@@ -188,6 +194,20 @@ class _KernelSource:
         self.gamma: Any = kernel.gamma if isinstance(kernel, RBF) else None
         self._local = isinstance(self.gamma, float)
         self.tiled = self._local and d <= MAX_FEATURES and self.device.type == "cuda"
+
+    def squared(self) -> "_KernelSource":
+        """Return the source of squared values; the square of a Gaussian is one of half the width.
+
+        Distances and order remain, so nothing is computed again.
+        """
+        other, values = copy(self), self._values
+        other.diagonal = self.diagonal**2
+        if self._local:
+            other.gamma = 2.0 * self.gamma
+            other._values = device_kernel(RBF(other.gamma), self.X.shape[1])
+        else:
+            other._values = lambda A, B: values(A, B).square_()
+        return other
 
     def values(self, rows: Any, columns: Any, dtype: Any) -> Tensor:
         X = self.X32 if dtype == self.torch.float32 else self.X
@@ -228,6 +248,10 @@ class _MatrixSource:
         self.K = K
         self.diagonal = K.diagonal().astype(np.float64)
 
+    def squared(self) -> "_MatrixSource":
+        """Return the source of squared values."""
+        return _MatrixSource(self.K.astype(np.float64) ** 2, str(self.device))
+
     def values(self, rows: Any, columns: Any, dtype: Any) -> Tensor:
         rows, columns = (
             part.cpu().numpy() if isinstance(part, self.torch.Tensor) else part
@@ -237,6 +261,7 @@ class _MatrixSource:
             part = self.K[rows][:, columns]
         else:
             part = self.K[rows[..., :, None], columns[..., None, :]]
+        part = np.require(part, requirements="W")
         return self.torch.as_tensor(part, dtype=dtype, device=self.device)
 
     def product(self, beta: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from kernelfit.learners.fixed import dual_path, meets_tolerance
 from kernelfit.learners.hadamard import Penalty, learn_factor, neutral_intercept
 from kernelfit.learners.learner import Learned, Rows, Tasks, path_by_starts
 from kernelfit.learners.partition import learn_blocks
-from kernelfit.learners.training import TrainingGram
+from kernelfit.learners.training import DeviceTraining, TrainingGram
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import Callback, DualResult, FloatArray
 from kernelfit.solvers.saddle.progress import SaddleResult
@@ -79,7 +79,8 @@ class AdaptiveLearner:
 
     Parameters
     ----------
-    gram : TrainingGram
+    gram : TrainingGram or DeviceTraining
+        The latter without a division, for the solver "quartic".
     kernel : callable or None
         The initial kernel; None where its matrix was given.
     weight : ndarray of shape (n,)
@@ -98,7 +99,7 @@ class AdaptiveLearner:
         Multiples of the plain machine's squared norm to try along a path.
     """
 
-    gram: TrainingGram
+    gram: TrainingGram | DeviceTraining
     kernel: Callable[..., FloatArray] | None
     weight: FloatArray
     penalty: Penalty
@@ -143,7 +144,7 @@ class AdaptiveLearner:
 
     def _factor(
         self,
-        gram: Gram,
+        gram: Any,
         task: Task,
         rows: Rows,
         penalty: Penalty,
@@ -167,7 +168,7 @@ class AdaptiveLearner:
             )
 
     def _learn_blocks(
-        self, division: Division, gram: Gram, task: Task, rows: Rows
+        self, division: Division, gram: Any, task: Task, rows: Rows
     ) -> tuple[SaddleResult, float]:
         """Return the blocks' solutions, and what they take for the intercept.
 
@@ -188,7 +189,7 @@ class AdaptiveLearner:
             max_iter=self.max_iter,
             assume_psd=self.assume_psd,
             n_jobs=division.n_jobs,
-            source=self.gram.blocks(rows),
+            source=None if isinstance(self.gram, DeviceTraining) else self.gram.blocks(rows),
         )
         return result, mean
 

@@ -33,7 +33,10 @@ import numpy.typing as npt
 from kernelfit.families.hadamard.base import HadamardFamily
 from kernelfit.families.hadamard.dank import AdaptiveFamily, neutral_factor
 from kernelfit.families.hadamard.knpl import PairwiseFamily
+from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.kernels.gram import Gram
+from kernelfit.solvers.dual.device import solve_on_device
+from kernelfit.solvers.dual.device_quartic import solve_quartic_on_device
 from kernelfit.solvers.dual.quartic import solve_quartic_dual
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import Callback, FloatArray
@@ -99,7 +102,7 @@ class Penalty:
 
 
 def learn_factor(
-    gram: Gram,
+    gram: Gram | DeviceGram,
     task: Task,
     penalty: Penalty,
     *,
@@ -117,7 +120,8 @@ def learn_factor(
 
     Parameters
     ----------
-    gram : Gram
+    gram : Gram or DeviceGram
+        The latter for the solver "quartic".
     task : Task
     penalty : Penalty
     weight : ndarray of shape (n,)
@@ -140,7 +144,8 @@ def learn_factor(
     proved = assume_psd
     # The plain machine also tests whether K is psd, which the quartic solver does by itself.
     if penalty.relative or (solver != "quartic" and (start is None or not assume_psd)):
-        plain = solve_dual(
+        solve: Any = solve_on_device if isinstance(gram, DeviceGram) else solve_dual
+        plain = solve(
             gram,
             task,
             tol=tol,
@@ -152,7 +157,8 @@ def learn_factor(
         proved = plain.status == "proved"
         penalty = penalty.absolute(plain.x, weight, repeats)
         start = plain.x if start is None else start
-    family = penalty.family(gram, weight)
+    source: Any = gram
+    family = penalty.family(source, weight)
     problem = SaddleProblem(family, (task,))
     if solver == "quartic":
         result = _quartic(problem, start, tol, max_iter, polish, assume_psd, callback)
@@ -246,8 +252,10 @@ def _quartic(
 ) -> SaddleResult:
     family: AdaptiveFamily = problem.family  # type: ignore[assignment]
     (task,) = problem.tasks
-    found = solve_quartic_dual(
-        family.source,
+    source: Any = family.source
+    on_device = isinstance(source, DeviceGram)
+    found = (solve_quartic_on_device if on_device else solve_quartic_dual)(
+        source,
         task,
         family.eta,
         weight=family.weight,

@@ -51,13 +51,12 @@ class RidgeLearner:
         gram = self.gram.part(rows)
         psd = self._is_psd(gram)
         Y, ridge, weight = _system(tasks)
-        fit_intercept = tasks[0].has_intercept
         if isinstance(gram, DeviceGram):
-            found = DeviceRidge(gram, Y, weight, fit_intercept).solve(ridge)
+            found = _on_device(gram, tasks).solve(ridge)
             learned = self._certify(found[1].T, psd, tasks, found[0])
         else:
             K = _whole(gram)
-            solution = ridge_solve(K, Y, ridge, weight, fit_intercept=fit_intercept)
+            solution = ridge_solve(K, Y, ridge, weight, fit_intercept=tasks[0].has_intercept)
             learned = self._certify(solution.coef.T @ K, psd, tasks, solution)
         if callback is not None:
             callback(1, learned.objective, learned.gap)
@@ -66,12 +65,20 @@ class RidgeLearner:
     def path(
         self, rows: Rows, tasks_at: Callable[[float], Tasks], Cs: Sequence[float]
     ) -> Iterator[Learned]:
-        """Yield the machines for all costs, from one factorisation."""
+        """Yield the machines for all costs: from one factorisation, on a device one for each."""
         if len(Cs) == 1:
             yield self.learn(rows, tasks_at(Cs[0]))
             return
         gram = self.gram.part(rows)
-        K, psd = _whole(gram), self._is_psd(gram)
+        psd = self._is_psd(gram)
+        if isinstance(gram, DeviceGram):
+            machines = _on_device(gram, tasks_at(Cs[0]))
+            for C in Cs:
+                tasks = tasks_at(C)
+                solution, decision = machines.solve(_system(tasks)[1])
+                yield self._certify(decision.T, psd, tasks, solution)
+            return
+        K = _whole(gram)
         path = _path(K, tasks_at(Cs[0]))
         for C in Cs:
             tasks = tasks_at(C)
@@ -92,7 +99,12 @@ class RidgeLearner:
         -------
         ndarray of shape (n_Cs, n_rows, n_tasks)
         """
-        path = _path(_whole(self.gram.part(rows)), tasks_at(Cs[0]))
+        gram = self.gram.part(rows)
+        path: Any = (
+            _on_device(gram, tasks_at(Cs[0]))
+            if isinstance(gram, DeviceGram)
+            else _path(_whole(gram), tasks_at(Cs[0]))
+        )
         systems = (_system(tasks_at(C)) for C in Cs)
         return np.stack([Y - path.leave_one_out(ridge) for Y, ridge, _ in systems])
 
@@ -148,3 +160,8 @@ def _system(tasks: Tasks) -> tuple[FloatArray, float, FloatArray]:
 def _path(K: NDArray[Any], tasks: Tasks) -> RidgePath:
     Y, _, weight = _system(tasks)
     return ridge_path(K, Y, weight, fit_intercept=tasks[0].has_intercept)
+
+
+def _on_device(gram: DeviceGram, tasks: Tasks) -> DeviceRidge:
+    Y, _, weight = _system(tasks)
+    return DeviceRidge(gram, Y, weight, tasks[0].has_intercept)

@@ -10,7 +10,6 @@ from kernelfit.report.subject import Subject
 
 _MAX_MEMBERS = 15
 _MAX_CANDIDATES = 10
-_MAX_COLUMNS = 6
 
 
 def choice_section(subject: Subject) -> Section:
@@ -79,9 +78,16 @@ def _clustering(subject: Subject) -> Section:
     text, found = model.explanation_.split("\n"), model.candidates_
     if not found:
         return Section("choice", "What was chosen, and why", text)
-    columns = list(found.values())[:_MAX_COLUMNS]
-    rows = [tuple(_value(values[k]) for values in columns) for k in range(len(columns[0]))]
-    table = Table(tuple(found)[:_MAX_COLUMNS], rows[:_MAX_CANDIDATES], "The best graphs")
+    head = ("graph", "n_clusters", "stability", "agreement", "balance", "gap")
+    shown = range(min(_MAX_CANDIDATES, len(found["graph"])))
+    table = Table(
+        tuple(name.removeprefix("n_") for name in head),
+        [tuple(_value(found[name][k]) for name in head) for k in shown],
+        "The best graphs",
+        "Stability: how well the clusters are found again in subsamples, 1 for exactly. Agreement: "
+        "with the clusters of the other graphs. Balance: 1 for clusters of equal size. Gap: from "
+        "the eigenvalues of the clusters to the next one.",
+    )
     return Section("choice", "What was chosen, and why", text, [table])
 
 

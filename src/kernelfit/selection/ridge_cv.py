@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.ridge import KernelRidgeClassifier, KernelRidgeRegressor
+from kernelfit.estimators.standard import DEVICE
 from kernelfit.selection.folds import Cell, CellValues
 from kernelfit.selection.kernel_search import StandardKernelSearch
 from kernelfit.utils.progress import show_progress
@@ -18,7 +19,7 @@ _CONSTRAINTS = {
     name: constraint
     for name, constraint in StandardKernelSearch._parameter_constraints.items()
     if name not in ("tol", "search_tol", "max_iter")
-}
+} | DEVICE
 
 
 class RidgeSearch(StandardKernelSearch):
@@ -26,7 +27,8 @@ class RidgeSearch(StandardKernelSearch):
 
     # Ridges from 32 down to 1e-7 of the diagonal of the usual kernels: each costs little.
     _default_Cs = 4.0 ** np.arange(-3, 12)
-    _names: tuple[str, ...] = ("kernel", "degree", "coef0", "fit_intercept", "cache_size")
+    _names: tuple[str, ...] = ("kernel", "degree", "coef0", "fit_intercept", "cache_size",
+                              *DEVICE)  # fmt: skip
 
     def _least_gain(self):
         # Without folds there is no standard error to compare a gain with.
@@ -125,6 +127,9 @@ class KernelRidgeRegressorCV(RegressorMixin, RidgeSearch):
     checkpoint : str or path, default=None
         Directory in which finished cells are kept, so that a search that was interrupted goes on
         from there, with the same result.
+    device : str, default=None
+        See `KernelRidgeRegressor`. On a device the cells take turns, whatever `n_jobs`, and every C
+        takes a factorisation of its own.
     verbose : int, default=0
         1 reports the search through the logger ``kernelfit``.
 
@@ -184,6 +189,7 @@ class KernelRidgeRegressorCV(RegressorMixin, RidgeSearch):
         cache_size=1000,
         n_jobs=None,
         checkpoint=None,
+        device=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -198,6 +204,7 @@ class KernelRidgeRegressorCV(RegressorMixin, RidgeSearch):
         self.cache_size = cache_size
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
+        self.device = device
         self.verbose = verbose
 
 
@@ -252,6 +259,9 @@ class KernelRidgeClassifierCV(ClassifierMixin, RidgeSearch):
     checkpoint : str or path, default=None
         Directory in which finished cells are kept, so that a search that was interrupted goes on
         from there, with the same result.
+    device : str, default=None
+        See `KernelRidgeClassifier`. On a device the cells take turns, whatever `n_jobs`, and every
+        C takes a factorisation of its own.
     verbose : int, default=0
         1 reports the search through the logger ``kernelfit``.
 
@@ -319,6 +329,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, RidgeSearch):
         cache_size=1000,
         n_jobs=None,
         checkpoint=None,
+        device=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -334,4 +345,5 @@ class KernelRidgeClassifierCV(ClassifierMixin, RidgeSearch):
         self.cache_size = cache_size
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
+        self.device = device
         self.verbose = verbose

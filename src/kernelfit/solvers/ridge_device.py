@@ -7,11 +7,17 @@ The problem and its symbols are those of :mod:`kernelfit.solvers.ridge`: with
     b = \mathbf 1^\top A^{-1} y \,/\, \mathbf 1^\top A^{-1} \mathbf 1
 """
 
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 
 from kernelfit.kernels.device_gram import DeviceGram
-from kernelfit.solvers.ridge import FloatArray, RidgeSolution, ridge_path
-from kernelfit.utils.torch_device import Tensor
+from kernelfit.solvers.ridge import FloatArray, RidgePath, RidgeSolution, ridge_path
+from kernelfit.utils.torch_device import Tensor, load_torch
+
+_COLUMNS = 1024  # of an inverse, computed at a time
 
 
 class DeviceRidge:
@@ -56,27 +62,125 @@ class DeviceRidge:
         decision : ndarray of shape (n, m)
         """
         torch = self.torch
-        A = self.K.clone()
-        A.diagonal().add_(torch.as_tensor(ridge / self.weight, device=self.device))
-        factor, info = torch.linalg.cholesky_ex(A)
-        if int(info):  # K is indefinite, or the ridge is lost in rounding
-            path = ridge_path(
-                self.K.cpu().numpy(), self.Y, self.weight, fit_intercept=self.fit_intercept
-            )
-            found = path.solve(ridge)
+        factor = _factor(torch, self.K, ridge / self.weight)
+        if factor is None:
+            found = self._path.solve(ridge)
             coef, intercept = found.coef, self.mean + found.intercept
         else:
-            right = np.column_stack([self.Y, np.ones(len(self.Y))])
-            solved = torch.cholesky_solve(torch.as_tensor(right, device=self.device), factor)
-            solved = solved.cpu().numpy()
-            coef, ones = solved[:, :-1], solved[:, -1:]
-            intercept = self.mean
+            coef, _, offset = self._coefficients(factor)
+            intercept = self.mean + offset
             if self.fit_intercept:
-                offset = coef.sum(axis=0) / ones.sum()
-                coef, intercept = coef - ones * offset, self.mean + offset
                 # The point of the largest weight makes the sum exact.
-                heaviest = int(np.argmax(self.weight))
-                coef[heaviest] -= coef.sum(axis=0)
+                coef[int(np.argmax(self.weight))] -= coef.sum(axis=0)
         decision = (self.K @ torch.as_tensor(coef, device=self.device)).cpu().numpy()
         place = np.argsort(self.order)
         return RidgeSolution(coef[place], intercept), decision[place]
+
+    def leave_one_out(self, ridge: float) -> FloatArray:
+        r"""Return the errors at every point of the machine trained on all others.
+
+        They are :math:`\beta_i / G_{ii}` with
+        :math:`G = A^{-1} - A^{-1} \mathbf{11}^\top A^{-1} / \mathbf 1^\top A^{-1} \mathbf 1`,
+        or :math:`A^{-1}` without an intercept.
+
+        Parameters
+        ----------
+        ridge : float
+            Positive.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            The targets minus the predictions. A point is left out with all of its weight.
+        """
+        place = np.argsort(self.order)
+        factor = _factor(self.torch, self.K, ridge / self.weight)
+        if factor is None:
+            return self._path.leave_one_out(ridge)[place]
+        coef, ones, _ = self._coefficients(factor)
+        diagonal = _inverse_diagonal(self.torch, factor)
+        if self.fit_intercept:
+            diagonal -= ones[:, 0] ** 2 / ones.sum()
+        return np.asarray((coef / diagonal[:, None])[place])
+
+    def _coefficients(self, factor: Tensor) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the coefficients, ``A^-1 1`` and the offsets, from a Cholesky factor of A."""
+        right = np.column_stack([self.Y, np.ones(len(self.Y))])
+        solved = _solve(self.torch, factor, right)
+        coef, ones = solved[:, :-1], solved[:, -1:]
+        if not self.fit_intercept:
+            return coef, ones, np.zeros(coef.shape[1])
+        offset = coef.sum(axis=0) / ones.sum()
+        return coef - ones * offset, ones, offset
+
+    @cached_property
+    def _path(self) -> RidgePath:
+        """On the processor, where there is no factor: K is indefinite, or a ridge is rounding."""
+        K = self.K.cpu().numpy()
+        return ridge_path(K, self.Y, self.weight, fit_intercept=self.fit_intercept)
+
+
+def solve_ridges_on_device(
+    K: Tensor, Y: FloatArray, weight: FloatArray, ridges: Sequence[float]
+) -> Iterator[RidgeSolution | None]:
+    """Yield coefficients and intercepts for one ridge after the other.
+
+    Parameters
+    ----------
+    K : tensor of shape (n, n)
+        In float64.
+    Y, weight, ridges
+        As for :func:`kernelfit.solvers.ridge.solve_ridges`.
+
+    Yields
+    ------
+    RidgeSolution or None
+        None where rounding leaves no Cholesky factor.
+    """
+    torch, _ = load_torch(str(K.device))
+    right = np.column_stack([Y, np.ones(len(Y))])
+    for ridge in ridges:
+        factor = _factor(torch, K, ridge / weight)
+        if factor is None:
+            yield None
+            continue
+        solved = _solve(torch, factor, right)
+        coef, ones = solved[:, :-1], solved[:, -1]
+        intercept = coef.sum(axis=0) / ones.sum()
+        yield RidgeSolution(coef - ones[:, None] * intercept, intercept)
+
+
+def _factor(torch: Any, K: Tensor, shift: FloatArray) -> Tensor | None:
+    """Return the Cholesky factor of ``K + diag(shift)``, or None where there is none.
+
+    The diagonal is changed in place and put back: a copy of K would be a third matrix.
+    """
+    diagonal = K.diagonal()
+    before = diagonal.clone()
+    diagonal.add_(torch.as_tensor(shift, device=K.device))
+    factor, info = torch.linalg.cholesky_ex(K)
+    diagonal.copy_(before)
+    return None if int(info) else factor
+
+
+def _solve(torch: Any, factor: Tensor, right: FloatArray) -> FloatArray:
+    """Return ``A^-1 right`` from a Cholesky factor of A."""
+    solved: FloatArray = (
+        torch.cholesky_solve(torch.as_tensor(right, device=factor.device), factor).cpu().numpy()
+    )
+    return solved
+
+
+def _inverse_diagonal(torch: Any, factor: Tensor) -> FloatArray:
+    """Return the diagonal of ``(L L')^-1``: the squared norms of the columns of ``L^-1``."""
+    n = len(factor)
+    out = np.empty(n)
+    for start in range(0, n, _COLUMNS):
+        # Columns of a lower triangle begin at their diagonal.
+        rest = factor[start:, start:]
+        unit = torch.eye(
+            n - start, min(_COLUMNS, n - start), dtype=factor.dtype, device=factor.device
+        )
+        columns = torch.linalg.solve_triangular(rest, unit, upper=False)
+        out[start : start + _COLUMNS] = columns.square_().sum(dim=0).cpu().numpy()
+    return out

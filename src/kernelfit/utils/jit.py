@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any
 
 import numba
@@ -265,17 +266,41 @@ def _lock() -> IO[str] | None:
     return file
 
 
-class _FailureListener(event.Listener):
-    """Ends the turn of a compilation that failed, after which nothing is saved."""
+class _CompilationListener(event.Listener):
+    """Adds up the time of compilations, and ends the turn of one that failed."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._lock, self._running, self._began = Lock(), 0, 0.0
 
     def on_start(self, event: Any) -> None:
-        """Do nothing."""
+        """Note the time; functions that are compiled for another one are part of its time."""
+        with self._lock:
+            if self._running == 0:
+                self._began = time.perf_counter()
+            self._running += 1
 
     def on_end(self, event: Any) -> None:
-        """End the turn if this was one of our functions."""
+        """Note the time, and end the turn if one of our functions failed: nothing is saved."""
+        with self._lock:
+            self._running -= 1
+            if self._running == 0:
+                self.seconds += time.perf_counter() - self._began
         if event.is_failed and isinstance(event.data["dispatcher"]._cache, _Cache):
             _turn.end()
 
 
 _turn = _Turn()
-_event.register("numba:compile", _FailureListener())
+_compilations = _CompilationListener()
+_event.register("numba:compile", _compilations)
+
+
+def compiling_seconds() -> float:
+    """Return how long this process has compiled functions so far.
+
+    Returns
+    -------
+    float
+        Without what was found in a cache, and without compilations that are not over.
+    """
+    return _compilations.seconds

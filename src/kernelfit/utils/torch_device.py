@@ -1,11 +1,14 @@
 """The one door to torch, and to triton beside it: what runs on a device asks here for them."""
 
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
 Tensor = Any  # torch.Tensor, which is not there without torch
 
 _SHARE = 0.8  # of the device's free memory that a fit plans to use
+_ready: set[str] = set()  # GPUs that torch has begun to work with
+_lock = Lock()
 
 
 def load_torch(device: str) -> tuple[ModuleType, Any]:
@@ -36,6 +39,12 @@ def load_torch(device: str) -> tuple[ModuleType, Any]:
         raise RuntimeError(f'device="{device}" is not there: torch can use {count} of them')
     if place.type not in ("cpu", "cuda"):
         raise ValueError(f'expected device None, "cpu" or "cuda", got {device!r}')
+    if place.type == "cuda" and str(place) not in _ready:
+        # Threads that ask for the linear algebra of a GPU at the same time for the first time make
+        # torch fail.
+        with _lock:
+            torch.linalg.cholesky_ex(torch.eye(2, dtype=torch.float64, device=place))
+            _ready.add(str(place))
     return torch, place
 
 

@@ -16,7 +16,7 @@ from tests.reference.devices import devices
 torch = pytest.importorskip("torch")
 
 from kernelfit.kernels.device_gram import DeviceGram, matrix_on_device, on_device  # noqa: E402
-from kernelfit.solvers.dual import device as engine  # noqa: E402
+from kernelfit.solvers.dual import device_state as engine  # noqa: E402
 from kernelfit.solvers.dual.device import solve_on_device  # noqa: E402
 
 
@@ -106,7 +106,7 @@ def test_steps_of_coupled_blocks_are_combined(name, device, monkeypatch):
     task = TASKS[name].centred()[0]
     gram = on_device(RBF(0.05), X, device, 1e8)
     task = task.take(gram.order)
-    state = engine._State(gram, task, np.zeros(task.n))
+    state = engine.DeviceState(gram, task, np.zeros(task.n))
     objectives = [state.certificate().objective]
     for _ in range(3):
         everything = torch.arange(task.n, device=gram.device)
@@ -142,7 +142,7 @@ def test_newton_steps_on_the_device(name, device, monkeypatch):
     gram = on_device(RBF(0.4), X, device, 1e8)
     sorted_task = task.take(gram.order)
     rough = 0.8 * solve_dual(K, task, tol=1e-3, assume_psd=True).x[gram.order]
-    state = engine._State(gram, sorted_task, rough)
+    state = engine.DeviceState(gram, sorted_task, rough)
     objectives = [state.certificate().objective]
     for _ in range(5):
         state._newton()

@@ -67,7 +67,7 @@ class DeviceRidge:
             found = self._path.solve(ridge)
             coef, intercept = found.coef, self.mean + found.intercept
         else:
-            coef, _, offset = self._coefficients(factor)
+            coef, _, offset = _coefficients(torch, factor, self.Y, self.fit_intercept)
             intercept = self.mean + offset
             if self.fit_intercept:
                 # The point of the largest weight makes the sum exact.
@@ -97,21 +97,11 @@ class DeviceRidge:
         factor = _factor(self.torch, self.K, ridge / self.weight)
         if factor is None:
             return self._path.leave_one_out(ridge)[place]
-        coef, ones, _ = self._coefficients(factor)
+        coef, ones, _ = _coefficients(self.torch, factor, self.Y, self.fit_intercept)
         diagonal = _inverse_diagonal(self.torch, factor)
         if self.fit_intercept:
             diagonal -= ones[:, 0] ** 2 / ones.sum()
         return np.asarray((coef / diagonal[:, None])[place])
-
-    def _coefficients(self, factor: Tensor) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the coefficients, ``A^-1 1`` and the offsets, from a Cholesky factor of A."""
-        right = np.column_stack([self.Y, np.ones(len(self.Y))])
-        solved = _solve(self.torch, factor, right)
-        coef, ones = solved[:, :-1], solved[:, -1:]
-        if not self.fit_intercept:
-            return coef, ones, np.zeros(coef.shape[1])
-        offset = coef.sum(axis=0) / ones.sum()
-        return coef - ones * offset, ones, offset
 
     @cached_property
     def _path(self) -> RidgePath:
@@ -138,16 +128,26 @@ def solve_ridges_on_device(
         None where rounding leaves no Cholesky factor.
     """
     torch, _ = load_torch(str(K.device))
-    right = np.column_stack([Y, np.ones(len(Y))])
     for ridge in ridges:
         factor = _factor(torch, K, ridge / weight)
         if factor is None:
             yield None
-            continue
-        solved = _solve(torch, factor, right)
-        coef, ones = solved[:, :-1], solved[:, -1]
-        intercept = coef.sum(axis=0) / ones.sum()
-        yield RidgeSolution(coef - ones[:, None] * intercept, intercept)
+        else:
+            coef, _, intercept = _coefficients(torch, factor, Y, fit_intercept=True)
+            yield RidgeSolution(coef, intercept)
+
+
+def _coefficients(
+    torch: Any, factor: Tensor, Y: FloatArray, fit_intercept: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the coefficients, ``A^-1 1`` and the offsets, from a Cholesky factor of A."""
+    right = torch.as_tensor(np.column_stack([Y, np.ones(len(Y))]), device=factor.device)
+    solved = torch.cholesky_solve(right, factor).cpu().numpy()
+    coef, ones = solved[:, :-1], solved[:, -1:]
+    if not fit_intercept:
+        return coef, ones, np.zeros(coef.shape[1])
+    offset = coef.sum(axis=0) / ones.sum()
+    return coef - ones * offset, ones, offset
 
 
 def _factor(torch: Any, K: Tensor, shift: FloatArray) -> Tensor | None:
@@ -161,14 +161,6 @@ def _factor(torch: Any, K: Tensor, shift: FloatArray) -> Tensor | None:
     factor, info = torch.linalg.cholesky_ex(K)
     diagonal.copy_(before)
     return None if int(info) else factor
-
-
-def _solve(torch: Any, factor: Tensor, right: FloatArray) -> FloatArray:
-    """Return ``A^-1 right`` from a Cholesky factor of A."""
-    solved: FloatArray = (
-        torch.cholesky_solve(torch.as_tensor(right, device=factor.device), factor).cpu().numpy()
-    )
-    return solved
 
 
 def _inverse_diagonal(torch: Any, factor: Tensor) -> FloatArray:

@@ -12,7 +12,8 @@ from kernelfit.utils.version import __version__ as __version__
 if TYPE_CHECKING:
     from kernelfit.clustering.auto import KernelClustering
     from kernelfit.clustering.bmmc import BayesianMaxMarginClustering
-    from kernelfit.clustering.cds import CDSClustering, CDSKClustering
+    from kernelfit.clustering.cds import CDSClustering
+    from kernelfit.clustering.cdsk import CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
     from kernelfit.clustering.mmc import MaxMarginClustering
     from kernelfit.clustering.rim import RIMClustering
@@ -101,7 +102,7 @@ _HOME = {
     "AutoKernelRegressor": "kernelfit.ensemble.auto",
     "BayesianMaxMarginClustering": "kernelfit.clustering.bmmc",
     "CDSClustering": "kernelfit.clustering.cds",
-    "CDSKClustering": "kernelfit.clustering.cds",
+    "CDSKClustering": "kernelfit.clustering.cdsk",
     "DANKClassifier": "kernelfit.estimators.dank",
     "DANKClassifierCV": "kernelfit.selection.dank_cv",
     "DANKRegressor": "kernelfit.estimators.dank",

@@ -15,7 +15,7 @@ from kernelfit.cli.explain import describe
 from kernelfit.cli.methods import Problem, make_estimator, read_problem
 from kernelfit.cli.output import Output, number, seconds
 from kernelfit.cli.tables import TableError, need_column, need_file, read_table
-from kernelfit.clustering.cds import CDSKClustering
+from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.clustering.kernel_kmeans import KernelKMeans
 from kernelfit.ensemble.prepared import TableEstimator
 from kernelfit.io.files import load, save

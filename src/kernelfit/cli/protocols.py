@@ -34,7 +34,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from kernelfit.cli.published import published
-from kernelfit.clustering.cds import CDSKClustering
+from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.estimators.bank import DEFAULT_BANK
 from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
 from kernelfit.estimators.knpl import KNPLClassifier

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.clustering.candidates import candidate_graphs
-from kernelfit.clustering.cds import CDSKClustering
+from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.clustering.choice import judge
 from kernelfit.clustering.matrices import in_unit, multiply
 from kernelfit.utils.atomic import blank_copy

@@ -7,19 +7,18 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
 
-from kernelfit.clustering.base import BaseClustering
 from kernelfit.clustering.bayesian_margin import sample_clusters
-from kernelfit.clustering.lloyd import kernel_kmeans, spread_start
+from kernelfit.clustering.feature_space import BaseFeatureSpaceClustering
 from kernelfit.clustering.matrices import multiply
-from kernelfit.clustering.ties import first_least, first_least_columns
-from kernelfit.utils.sklearn_private import Interval, StrOptions
+from kernelfit.clustering.ties import first_least_columns
+from kernelfit.utils.sklearn_private import Interval
 
 _RANK = 1e-10  # of the largest entry: components with smaller eigenvalues are left out
 _HARD = 1e6  # a cost of the margin that no point can afford
 _MOST_POINTS = 1e9  # that weights may count as; more would only lose digits
 
 
-class BayesianMaxMarginClustering(BaseClustering):
+class BayesianMaxMarginClustering(BaseFeatureSpaceClustering):
     r"""Gaussian clusters of any size and direction that a linear machine separates.
 
     You get a Gaussian mixture in the principal components of a kernel, sampled under the prior that
@@ -104,14 +103,10 @@ class BayesianMaxMarginClustering(BaseClustering):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BaseClustering._parameter_constraints,
-        "affinity": [StrOptions({"rbf", "self_tuning", "precomputed"}), callable],
+        **BaseFeatureSpaceClustering._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
-    _negative_allowed = True
-    _relative = False
     _fewer_is_failure = False
 
     def __init__(
@@ -144,11 +139,7 @@ class BayesianMaxMarginClustering(BaseClustering):
         counts = self._rows.counts
         rng = np.random.default_rng(seed)
         Z = self._components(K, counts, multiply)
-        starts = []
-        for _ in range(self.n_init):
-            labels = spread_start(K, n_clusters, rng.uniform(size=n_clusters), counts)
-            starts.append(kernel_kmeans(K, labels, n_clusters, 100, counts, multiply))
-        best = starts[first_least([start.inertia for start in starts])]
+        best = self._best_means(K, n_clusters, rng, multiply)
         self._cost = min(self.C, _HARD)
         result = sample_clusters(
             Z,

@@ -1,22 +1,18 @@
 """Kernel k-means."""
 
-from numbers import Integral
-from typing import ClassVar
-
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelfit.clustering.base import BaseClustering
-from kernelfit.clustering.lloyd import cluster_means, kernel_kmeans, spread_start
+from kernelfit.clustering.feature_space import BaseFeatureSpaceClustering
+from kernelfit.clustering.lloyd import cluster_means
 from kernelfit.clustering.matrices import multiply
-from kernelfit.clustering.ties import first_least, first_least_columns
-from kernelfit.utils.sklearn_private import Interval, StrOptions
+from kernelfit.clustering.ties import first_least_columns
 
 _ROUNDING = 1e-9  # of the kernel's entries, in the mean squared distance to the cluster means
 
 
-class KernelKMeans(BaseClustering):
+class KernelKMeans(BaseFeatureSpaceClustering):
     r"""K-means in the feature space of a kernel.
 
     You get clusters around means, like those of k-means, but in the geometry of a kernel, so their
@@ -88,14 +84,6 @@ class KernelKMeans(BaseClustering):
     True
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **BaseClustering._parameter_constraints,
-        "affinity": [StrOptions({"rbf", "self_tuning", "precomputed"}), callable],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    }
-    _negative_allowed = True
-    _relative = False  # the means have norms, to which a factor of a row would matter
-
     def __init__(
         self,
         n_clusters=8,
@@ -122,14 +110,7 @@ class KernelKMeans(BaseClustering):
         counts = self._rows.counts
         report = self._reporter("start %d: inertia %.6g after %d iterations")
         rng = np.random.default_rng(seed)
-        results = []
-        for start in range(1, self.n_init + 1):
-            labels = spread_start(K, n_clusters, rng.uniform(size=n_clusters), counts)
-            result = kernel_kmeans(K, labels, n_clusters, self.max_iter, counts, multiply)
-            results.append(result)
-            if report is not None:
-                report(start, result.inertia, result.n_iter)
-        best = results[first_least([result.inertia for result in results])]
+        best = self._best_means(K, n_clusters, rng, multiply, self.max_iter, report)
         self._labels = best.labels
         self._mean_norms = best.mean_norms
         self.inertia_ = best.inertia

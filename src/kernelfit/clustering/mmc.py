@@ -7,8 +7,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelfit.clustering.base import BaseClustering
-from kernelfit.clustering.lloyd import kernel_kmeans, mean_distances, spread_start
+from kernelfit.clustering.feature_space import BaseFeatureSpaceClustering
+from kernelfit.clustering.lloyd import mean_distances
 from kernelfit.clustering.margin_relaxation import relax_margin
 from kernelfit.clustering.matrices import multiply
 from kernelfit.clustering.max_margin import alternate_margin, balanced_labels, signs
@@ -19,7 +19,7 @@ _PSD = 1e-8  # of the largest eigenvalue: smaller negative ones are rounding
 _ROUNDINGS = 10  # random hyperplanes that turn the relaxation into labels
 
 
-class MaxMarginClustering(BaseClustering):
+class MaxMarginClustering(BaseFeatureSpaceClustering):
     r"""Clusters that a support vector machine separates with the widest margin.
 
     You get clusters with few points between them (MMC) [1]_, the machines that separate them, which
@@ -119,16 +119,13 @@ class MaxMarginClustering(BaseClustering):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BaseClustering._parameter_constraints,
+        **BaseFeatureSpaceClustering._parameter_constraints,
         "affinity": [StrOptions({"rbf", "precomputed"}), callable],
         "C": [Interval(Real, 0, None, closed="neither")],
         "imbalance": [Interval(Real, 0, 1, closed="right")],
         "n_relaxed": [Interval(Integral, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
-    _negative_allowed = True
-    _relative = False
 
     def __init__(
         self,
@@ -214,11 +211,7 @@ class MaxMarginClustering(BaseClustering):
 
     def _means(self, K, n_clusters, counts, least, rng, multiply):
         """Return the best partition by kernel k-means, with clusters as large as they must be."""
-        results = []
-        for _ in range(self.n_init):
-            start = spread_start(K, n_clusters, rng.uniform(size=n_clusters), counts)
-            results.append(kernel_kmeans(K, start, n_clusters, 100, counts, multiply))
-        best = results[first_least([result.inertia for result in results])]
+        best = self._best_means(K, n_clusters, rng, multiply)
         distances = mean_distances(K, best.labels, n_clusters, counts, multiply)[0]
         distances[:, np.isinf(distances).any(axis=0)] = distances[np.isfinite(distances)].max()
         return balanced_labels(counts[:, None] * distances, counts, least)

@@ -1,6 +1,6 @@
 """Regularised information maximisation as an estimator."""
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -8,22 +8,21 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from kernelfit.clustering.base import BaseClustering
+from kernelfit.clustering.feature_space import BaseFeatureSpaceClustering
 from kernelfit.clustering.information import (
     kernel_factor,
     maximise_information,
     probabilities,
 )
-from kernelfit.clustering.lloyd import kernel_kmeans, spread_start
 from kernelfit.clustering.matrices import multiply
-from kernelfit.clustering.ties import first_least, first_least_columns
-from kernelfit.utils.sklearn_private import Interval, StrOptions
+from kernelfit.clustering.ties import first_least_columns
+from kernelfit.utils.sklearn_private import Interval
 from kernelfit.utils.threads import one_blas_thread
 
 _CONFIDENCE = 2.0  # of a point in its own cluster against all others together, to begin with
 
 
-class RIMClustering(BaseClustering):
+class RIMClustering(BaseFeatureSpaceClustering):
     r"""Clusters of about equal size that a kernel classifier tells with confidence.
 
     You get clusters and, from `predict_proba`, how sure the classifier is of the cluster of a
@@ -115,14 +114,10 @@ class RIMClustering(BaseClustering):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BaseClustering._parameter_constraints,
-        "affinity": [StrOptions({"rbf", "self_tuning", "precomputed"}), callable],
+        **BaseFeatureSpaceClustering._parameter_constraints,
         "penalty": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
-    _negative_allowed = True
-    _relative = False
     _fewer_is_failure = False
 
     def __init__(
@@ -154,11 +149,7 @@ class RIMClustering(BaseClustering):
         K = K.toarray() if sparse.issparse(K) else K
         counts = self._rows.counts
         rng = np.random.default_rng(seed)
-        starts = []
-        for _ in range(self.n_init):
-            labels = spread_start(K, n_clusters, rng.uniform(size=n_clusters), counts)
-            starts.append(kernel_kmeans(K, labels, n_clusters, 100, counts, multiply))
-        best = starts[first_least([start.inertia for start in starts])]
+        best = self._best_means(K, n_clusters, rng, multiply)
         F, back = kernel_factor(K)
         result = maximise_information(
             F,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.clustering.auto import KernelClustering
 from kernelfit.clustering.base import BaseClustering
-from kernelfit.clustering.cds import CDSKClustering
+from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.clustering.matrices import LowRank
 from kernelfit.ensemble.base import AutoKernel
 from kernelfit.ensemble.kernels import gram, natural_inverse_width

@@ -1,0 +1,341 @@
+"""Clustering by discriminative similarity via unsupervised kernel classification."""
+
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from kernelfit.clustering.affinities import RBFAffinity
+from kernelfit.clustering.alternation import cluster
+from kernelfit.clustering.diagnosis import with_own_pieces
+from kernelfit.clustering.literal import cluster_literal, sparse_weights
+from kernelfit.clustering.matrices import LowRank, counted
+from kernelfit.clustering.similarity import KernelSimilarity
+from kernelfit.clustering.spectral import BaseCDS
+from kernelfit.utils.sklearn_private import Interval, StrOptions
+
+_LEAST_COUNT = 1e-100  # of the literal mode: products of two neither vanish nor overflow
+
+
+class CDSKClustering(BaseCDS):
+    r"""Spectral clustering that learns how much every point counts.
+
+    You get clusters of any shape, as from spectral clustering, and a weight for every point: points
+    that resemble their own cluster alone count more than those between clusters. The method is
+    clustering by discriminative similarity via unsupervised kernel classification (CDSK) [1]_.
+    `predict` follows `labels_` on the training points and extends the clusters to new ones.
+
+    .. math:: \min_{b, A}\; \rho \sum_{k=1}^{c} \frac{\mathrm{cut}(A_k)}{\mathrm{vol}(A_k)}
+        + \frac{-d'b + \mu\, b'\bar K b}{1'K1},
+        \qquad W_{ij} = (b_i + b_j - \mu\, b_i b_j) K_{ij}
+
+    over partitions A of the points into clusters and weights b of the points with mean one. K is
+    the affinity and d = K1. Cut and volume are those of the similarity W. The objective bounds the
+    error of a kernel classifier that is trained on the clusters. Weights and partition are improved
+    in turns, and the objective never rises. K-means on the spectral embedding of W proposes
+    partitions, and the objective chooses among them. ``max_iter=0`` is normalised-cut spectral
+    clustering.
+
+    The fine print:
+
+    * Distances see units. Standardise the features, unless they are in one unit; where a few of
+      them make up nearly all of the distances, fit warns.
+    * Equal rows are one point that counts several times, also in a graph of neighbours. So they
+      share a cluster, and a sample weight of 2 is the same as a repeated row. The clusters do not
+      depend on the order of the rows, and the result is the same to the last bit for any number of
+      threads.
+    * Weights are between 0.1 and 1 / mu, but for ``mode="literal"``.
+    * :math:`\bar K` is K where K is positive semidefinite. Otherwise it is
+      (K + 2 sigma D) / (1 + 2 sigma) with D = diag(d), where -sigma is the smallest eigenvalue of
+      :math:`D^{-1/2} K D^{-1/2}`.
+    * A point without any similarity counts as similar to itself alone and is a component of its
+      own. Where there are more components than clusters, it goes to an arbitrary cluster, with a
+      warning.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters c.
+    affinity : str or callable, default="rbf"
+        How alike two points are.
+
+        * "rbf" is the Gaussian kernel.
+        * "self_tuning" is the Gaussian kernel with a scale for every point, its distance to the
+          seventh neighbour.
+        * "nearest_neighbors" is the symmetrised graph of the nearest neighbours, a sparse matrix.
+        * "self_representation" is the sparse graph of the coefficients by which the other points
+          represent a point, for points in a union of subspaces.
+        * "density" is the Gaussian kernel of twice the variance over the root of both points'
+          densities: points are alike that are close for their surroundings (SC-NS [2]_).
+        * "sparse_manifold" is the sparse graph of the few neighbours that span a plane through a
+          point, for points on several manifolds (SMCE [3]_). With more neighbours, 50 say, it
+          chooses among more.
+        * "smooth_representation" is "self_representation" with ``n_nonzero=None``, where points
+          that represent each other are represented alike (Laplacian regularised l1-graph [4]_).
+        * "random_forest" is the share of the way to their leaves that two points go together in
+          trees that tell the data from noise, whatever the units of the features (RAG [5]_).
+        * "ratio_forest" is the share of the tests on either way that both points answer alike
+          (RatioRF [6]_).
+        * "precomputed" takes the affinity matrix, dense or sparse, in place of the points.
+        * A callable ``k(X, Y)`` returns a dense or sparse matrix.
+    gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
+        Of the kernel :math:`\exp(-\gamma\|x-y\|^2)` of ``affinity="rbf"`` and "density".
+
+        * "median" and "variance" are 1/(2 tau^2), where tau is the median of the distances between
+          the distinct points, or their variance; where that is zero, their mean.
+        * "scale" is 1/(n_features * X.var()).
+        * "reconstruction" is the gamma by which the other points best reconstruct every point
+          (SC-MS).
+
+        All are 1 where all points are equal. Of many points, 2000 (median, variance) or 1000
+        (reconstruction) are used.
+    n_neighbors : int, default=10
+        Number of neighbours of ``affinity="nearest_neighbors"`` and "sparse_manifold".
+    n_nonzero : int or None, default=5
+        Number of points that represent a point in ``affinity="self_representation"``, found by
+        orthogonal matching pursuit. None takes the representation of the lasso instead.
+    n_landmarks : int or None, default=None
+        Number of random points for the Nystroem approximation of the Gaussian kernel, which needs
+        n_samples x n_landmarks numbers. None takes the whole kernel matrix. Other affinities than
+        "rbf" refuse it.
+    mu : float in (0, 1) or "entropy", default=0.5
+        Strength of the quadratic term. The larger mu, the more even the weights, whose upper bound
+        is 1 / mu. At 1/2 uniform weights minimise the second part of the objective. "entropy" is
+        the rule of [1]_: the value from 0.05 to 0.5 at which a tenth of the points has the
+        embedding of the least softmax entropy. It selects the scale of the embedding more than its
+        confidence.
+    rho : float, default=1.0
+        Weight of the cut. ``mode="literal"`` has none.
+    mode : {"balanced", "relaxed", "literal"}, default="balanced"
+        "balanced" is the objective above. "relaxed" replaces the cut by the sum of the c smallest
+        eigenvalues of the normalised Laplacian. "literal" is Algorithm 1 of [1]_ as printed, with
+        `mu` as its lambda, for comparison: it puts all weight on a few points as soon as the
+        degrees exceed a handful.
+    alpha_init : {"uniform", "sparse"}, default="uniform"
+        Weights to start from. "sparse" are those by which the points represent each other, moved
+        within the bounds of the weights.
+    max_iter : int, default=20
+        Bound on the number of rounds. With 0 the initial weights stay, and of the `n_init`
+        partitions by k-means that of the least inertia is taken, as in spectral clustering; the
+        objective is only reported. Otherwise the objective chooses among them from the start, so
+        that ``history_[0]`` may be lower than the objective of ``max_iter=0``.
+    tol : float, default=1e-4
+        Stop when a round lowers the objective by less than this, relative.
+    assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"
+        How clusters are found in the embedding: by k-means, or by a pivoted QR factorisation, where
+        nothing is random.
+    normalize_rows : bool, default=True
+        Whether the rows of the embedding are scaled to unit length before. With False and
+        ``max_iter=0`` the result is that of scikit-learn's `SpectralClustering` on affinities with
+        a zero diagonal. It ignores the diagonal, which counts here as the similarity of a point to
+        itself.
+    assign_new : {"embedding", "similarity"}, default="embedding"
+        How `predict` assigns points. "embedding" gives training points their own label and new
+        points that of the nearest centre in the embedding, which is close to what a fit on all
+        points would give them. "similarity" gives every point the cluster with the largest sum of
+        weighted affinities, the classifier of [1]_, which favours large clusters where the affinity
+        is wide.
+    n_init : int, default=10
+        Number of starts of k-means, each of which proposes a partition.
+    random_state : int, RandomState instance or None, default=None
+        Of k-means, landmarks, forests and the start of the eigensolver.
+    n_jobs : int or None, default=None
+        Number of threads for products with a dense affinity matrix and for the neighbour search.
+        None takes as many for the products as the linear algebra library is set to, and one for
+        the search. The result does not depend on it.
+    verbose : int, default=0
+        Whether every round is logged.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of every point.
+    weights_ : ndarray of shape (n_samples,)
+        Weights b, with mean one when every point counts as often as its sample weight says; 0
+        for points of sample weight 0.
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        Spectral embedding of W, D^-1/2 times the eigenvectors of D^-1/2 W D^-1/2.
+    eigenvalues_ : ndarray of shape (n_clusters,)
+        Eigenvalues of D^-1/2 W D^-1/2, descending.
+    affinity_matrix_ : ndarray, csr_array or LowRank of shape (n_samples, n_samples)
+        Affinity K. A dense one is not kept but computed anew on every access. For
+        ``affinity="precomputed"`` there is no such attribute: K is the matrix given to fit.
+    objective_ : float
+        Objective at the end.
+    history_ : ndarray of shape (n_iter_ + 1,)
+        Objective of the best first partition under the initial weights, and after every round.
+    n_iter_ : int
+        Number of rounds.
+    converged_ : bool
+        Whether the objective settled; True where no round was asked for.
+    mu_ : float
+        The mu used.
+    gamma_ : float
+        The gamma used, for ``affinity="rbf"``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has them.
+
+    References
+    ----------
+    .. [1] Y. Yang, P. Li. "Discriminative Similarity for Data Clustering". International
+       Conference on Learning Representations (2022). https://arxiv.org/abs/2109.08675
+    .. [2] Y. Yang, F. Liang, S. Yan, Z. Wang, T. S. Huang. "On a theory of nonparametric pairwise
+       similarity for clustering: connecting clustering to classification". Advances in Neural
+       Information Processing Systems 27 (2014).
+    .. [3] E. Elhamifar, R. Vidal. "Sparse manifold clustering and embedding". Advances in Neural
+       Information Processing Systems 24 (2011).
+    .. [4] Y. Yang, Z. Wang, J. Yang, J. Wang, S. Chang, T. S. Huang. "Data clustering by Laplacian
+       regularized l1-graph". AAAI Conference on Artificial Intelligence (2014).
+    .. [5] X. Zhu, C. C. Loy, S. Gong. "Constructing robust affinity graphs for spectral
+       clustering". IEEE Conference on Computer Vision and Pattern Recognition (2014).
+    .. [6] M. Bicego, F. Cicalese, A. Mensi. "RatioRF: a novel measure for random forest clustering
+       based on the Tversky's ratio model". IEEE Transactions on Knowledge and Data Engineering
+       (2021).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit import CDSKClustering
+    >>> X = np.array([[0.0], [0.2], [0.1], [5.0], [5.2], [5.1]])
+    >>> model = CDSKClustering(n_clusters=2, random_state=0).fit(X)
+    >>> bool(model.labels_[0] == model.labels_[1] == model.labels_[2] != model.labels_[3])
+    True
+    >>> model.predict([[0.3]]) == model.labels_[0]
+    array([ True])
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseCDS._parameter_constraints,
+        "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
+        "mode": [StrOptions({"balanced", "relaxed", "literal"})],
+        "alpha_init": [StrOptions({"uniform", "sparse"})],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        affinity="rbf",
+        gamma="median",
+        n_neighbors=10,
+        n_nonzero=5,
+        n_landmarks=None,
+        mu=0.5,
+        rho=1.0,
+        mode="balanced",
+        alpha_init="uniform",
+        max_iter=20,
+        tol=1e-4,
+        assign_labels="kmeans",
+        normalize_rows=True,
+        assign_new="embedding",
+        n_init=10,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.affinity = affinity
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.n_nonzero = n_nonzero
+        self.n_landmarks = n_landmarks
+        self.mu = mu
+        self.rho = rho
+        self.mode = mode
+        self.alpha_init = alpha_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.assign_labels = assign_labels
+        self.normalize_rows = normalize_rows
+        self.assign_new = assign_new
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _make_affinity(self, seed):
+        if self.n_landmarks is None:
+            return super()._make_affinity(seed)
+        if self.affinity != "rbf":
+            raise ValueError(
+                f"expected n_landmarks=None for affinity={self.affinity!r}, got "
+                f"n_landmarks={self.n_landmarks}: landmarks are for the Gaussian kernel"
+            )
+        if self.n_landmarks < self.n_clusters:
+            raise ValueError(
+                f"expected n_landmarks >= n_clusters, got n_landmarks={self.n_landmarks} and "
+                f"n_clusters={self.n_clusters}"
+            )
+        return RBFAffinity(self.gamma, self.n_clusters, self.n_landmarks, seed)
+
+    def _in_unit(self, counts):
+        if self.mode != "literal":
+            return super()._in_unit(counts)
+        if not _LEAST_COUNT <= counts.max() <= 1.0 / _LEAST_COUNT:
+            raise ValueError(
+                f"expected the largest sample weight between {_LEAST_COUNT:.0e} and "
+                f"{1.0 / _LEAST_COUNT:.0e} for mode='literal', whose objective has its unit, got "
+                f"{counts.max():.3g}"
+            )
+        return counts
+
+    def _alternate(self, K, n_clusters, propose, block, multiply):
+        counts = self._rows.counts
+        total = counts.sum()
+        if isinstance(K, LowRank) and (self.alpha_init == "sparse" or self.mode == "literal"):
+            raise ValueError(
+                "expected n_landmarks=None for mode='literal' and alpha_init='sparse', got "
+                f"n_landmarks={self.n_landmarks}"
+            )
+        weights = np.ones(len(counts))
+        if self.alpha_init == "sparse":
+            weights = total * sparse_weights(K.toarray() if sparse.issparse(K) else K, counts)
+        K = counted(K, counts)
+        if not isinstance(K, LowRank):
+            K = with_own_pieces(K, n_clusters, counts)
+        options = {
+            "counts": counts,
+            "max_iter": self.max_iter,
+            "callback": self._reporter("round %d: objective %.6g"),
+        }
+        if self.mode != "literal":
+            return cluster(
+                KernelSimilarity(K, self.mu_, multiply),
+                n_clusters,
+                propose,
+                weights,
+                block,
+                relaxed=self.mode == "relaxed",
+                rho=self.rho,
+                tol=self.tol,
+                **options,
+            ), None
+        result = cluster_literal(
+            K,
+            n_clusters,
+            propose,
+            weights / total,
+            block,
+            lambda_=self.mu_,
+            multiply=multiply,
+            **options,
+        )
+        bearing = int(_n_bearing(counts * result.weights))
+        if self.max_iter == 0 or bearing > max(4, n_clusters):
+            return result, None
+        return result, (
+            f"the weights collapsed onto {bearing} of {len(self._rows.place)} points, as "
+            "mode='literal' is prone to; mode='balanced' does not"
+        )
+
+    def _mean_one_mu(self):
+        return self.mu_ / self._rows.counts.sum() if self.mode == "literal" else self.mu_
+
+
+def _n_bearing(weights):
+    """Return how many of the points bear 99% of the weight."""
+    return np.searchsorted(np.cumsum(np.sort(weights)[::-1]), 0.99 * weights.sum()) + 1

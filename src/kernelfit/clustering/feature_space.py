@@ -1,0 +1,32 @@
+"""What clusterings in the feature space of a kernel share: the kernel, and the start."""
+
+from numbers import Integral
+from typing import ClassVar
+
+from kernelfit.clustering.base import BaseClustering
+from kernelfit.clustering.lloyd import kernel_kmeans, spread_start
+from kernelfit.clustering.ties import first_least
+from kernelfit.utils.sklearn_private import Interval, StrOptions
+
+
+class BaseFeatureSpaceClustering(BaseClustering):
+    """Base of the clusterings that take a kernel of any sign and start from kernel k-means."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseClustering._parameter_constraints,
+        "affinity": [StrOptions({"rbf", "self_tuning", "precomputed"}), callable],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+    _negative_allowed = True
+    _relative = False  # points have norms, to which a factor of a row would matter
+
+    def _best_means(self, K, n_clusters, rng, multiply, max_iter=100, report=None):
+        """Return the kernel k-means of the least inertia from `n_init` starts."""
+        counts = self._rows.counts
+        results = []
+        for start in range(1, self.n_init + 1):
+            labels = spread_start(K, n_clusters, rng.uniform(size=n_clusters), counts)
+            results.append(kernel_kmeans(K, labels, n_clusters, max_iter, counts, multiply))
+            if report is not None:
+                report(start, results[-1].inertia, results[-1].n_iter)
+        return results[first_least([result.inertia for result in results])]

@@ -1,9 +1,10 @@
 """KernelClustering beside scikit-learn's clusterings at their defaults, on public sets.
 
-    python -m benchmarks.cluster_tables wine digits       # measure these sets
-    python -m benchmarks --page cluster_tables            # write the page from what was measured
+    python -m benchmarks.cluster_tables [--draws 5] wine digits       # measure these sets
+    python -m benchmarks --page cluster_tables       # write the page from what was measured
 
-At most 300 points a set, of at most 10 classes, drawn at random. The others get the features that
+At most 300 points a set, of at most 10 classes, drawn at random, several times; methods are ranked
+on each draw, and the errors of mean ranks and means are those over the sets. The others get the features that
 KernelClustering makes of the table, standardised where the columns differ in unit, as none of them
 looks at units. Twice: once all at their defaults, where KernelClustering and HDBSCAN choose the
 number of clusters; once with the number of classes given, to all that take one.
@@ -29,7 +30,7 @@ SETS = (
     "fourclass", "glass", "heart", "ionosphere", "iris", "mnist", "orl", "pie", "pima", "sonar",
     "umist", "usps", "wine", "yale_b",
 )  # fmt: skip
-DRAWS = 1
+DRAWS = 5
 MAX_POINTS = 300
 CLEAR = 0.5  # adjusted Rand index of some method, from which on classes count as clusters
 OURS = "KernelClustering"
@@ -54,11 +55,11 @@ def contender(name, c, seed):
     return RIVALS[name](**options)
 
 
-def measure(name):
+def measure(name, n_draws):
     """Record what every contender finds on the draws that are not recorded yet."""
     path = records.path_of("cluster_tables", name)
     record = records.resume(path, "cluster_tables", set=name, max_points=MAX_POINTS)
-    for seed in range(len(record.rows), DRAWS):
+    for seed in range(len(record.rows), n_draws):
         X, y = draw(name, seed, MAX_POINTS)
         c = len(np.unique(y))
         row = {"seed": seed, "n": len(y), "c": c}
@@ -94,15 +95,15 @@ def page():
         ("defaults", "all at their defaults"),
         ("given", "number of classes given"),
     ):
-        means = {
-            name: [np.mean([row[kind][m]["ari"] for row in table.rows]) for m in methods]
+        draws = {
+            name: np.array([[row[kind][m]["ari"] for m in methods] for row in table.rows])
             for name, table in tables.items()
         }
-        ranks = np.mean([rankdata(-np.round(found, 6)) for found in means.values()], axis=0)
-        average = np.mean(list(means.values()), axis=0)
+        means = {name: found.mean(axis=0) for name, found in draws.items()}
+        ranks = [rankdata(-np.round(found, 6), axis=1).mean(axis=0) for found in draws.values()]
         rows = [
-            ["mean rank", "", *(f"{rank:.2f}" for rank in ranks)],
-            ["mean", "", *(f"{value:.3f}" for value in average)],
+            ["mean rank", "", *_with_errors(ranks, 2)],
+            ["mean", "", *_with_errors(list(means.values()), 3)],
         ]
         for name, found in means.items():
             rows.append([name, tables[name].rows[0]["c"], *(f"{value:.3f}" for value in found)])
@@ -136,13 +137,23 @@ def page():
     )
 
 
-def main(names=SETS):
-    for name in names:
-        measure(name)
+def _with_errors(values, digits):
+    """Return the mean of each column and its standard error, as text."""
+    error = np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
+    pairs = zip(np.mean(values, axis=0), error, strict=True)
+    return [f"{mean:.{digits}f} ± {e:.{digits}f}" for mean, e in pairs]
+
+
+def main(names=SETS, n_draws=DRAWS):
+    for draws in range(1, n_draws + 1):  # all sets once, then again
+        for name in names:
+            measure(name, draws)
     page()
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", metavar="set", help=", ".join(SETS))
-    main(parser.parse_args().names or SETS)
+    parser.add_argument("--draws", type=int, default=DRAWS)
+    options = parser.parse_args()
+    main(options.names or SETS, options.draws)

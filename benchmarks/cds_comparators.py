@@ -184,6 +184,11 @@ def page():
         "affinity that does not draw in the first seed alone. One label-free setting serves all "
         "sets: the head of `benchmarks/cds_comparators.py` has it. Deviations from the published "
         "figures are explained in `docs/clustering.md`.",
+        f"Not every method was run on every set. Above {MAX_DENSE:,} points (USPS, COIL-100, "
+        "MNIST) only K-Means and SMCE are: all others hold a matrix of all pairs, 39 GB for MNIST, "
+        "and most factor it, in a time that grows with the cube of the points. CDS, which factors "
+        f"it in every round, stops at {MAX_CDS:,}. Other rows without seeds, and sets without all "
+        "ten, were not affordable yet: the processor time of a fit is in the table.",
         *parts,
         records=tables.values(),
     )

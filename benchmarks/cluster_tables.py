@@ -4,10 +4,10 @@
     python -m benchmarks --page cluster_tables       # write the page from what was measured
 
 At most 300 points a set, of at most 10 classes, drawn at random, several times; methods are ranked
-on each draw, and the errors of mean ranks and means are those over the sets. The others get the features that
-KernelClustering makes of the table, standardised where the columns differ in unit, as none of them
-looks at units. Twice: once all at their defaults, where KernelClustering and HDBSCAN choose the
-number of clusters; once with the number of classes given, to all that take one.
+on each draw, and the errors of mean ranks and means are those over the sets. The others get the
+features that KernelClustering makes of the table, standardised where the columns differ in unit, as
+none of them looks at units. Twice: once all at their defaults, where KernelClustering and HDBSCAN
+choose the number of clusters; once with the number of classes given, to all that take one.
 """
 
 import argparse

@@ -14,7 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelfit import (
     DANKClassifier,
+    DANKClassifierCV,
     DANKRegressor,
+    DANKRegressorCV,
     KernelOneClass,
     KernelQuantileRegressor,
     KernelRidgeClassifier,
@@ -26,7 +28,9 @@ from kernelfit import (
     KernelSVR,
     KernelSVRCV,
     TKLClassifier,
+    TKLClassifierCV,
     TKLRegressor,
+    TKLRegressorCV,
 )
 from kernelfit.inspection import audit
 from kernelfit.kernels.standard import RBF
@@ -35,13 +39,17 @@ from tests.reference.devices import devices
 
 MACHINES = [
     DANKClassifier,
+    DANKClassifierCV,
     DANKRegressor,
+    DANKRegressorCV,
     KernelSVC,
     KernelSVR,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
     TKLClassifier,
+    TKLClassifierCV,
     TKLRegressor,
+    TKLRegressorCV,
 ]
 
 
@@ -277,6 +285,73 @@ def test_search_in_regression_is_that_of_the_cpu(device):
         there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"], atol=1e-5
     )
     assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_dank_search_is_that_of_the_cpu(kernel, device):
+    X, y = load_iris(return_X_y=True)
+    X = X if kernel == "rbf" else RBF(0.3)(X)
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    gammas = [0.1, 1.0] if kernel == "rbf" else None
+    options = {"Cs": [0.5, 5.0], "gammas": gammas, "kernel": kernel, "cv": 3, "search_tol": 1e-7}
+    there = DANKClassifierCV(device=device, n_jobs=2, **options).fit(X, y, weight)
+    here = DANKClassifierCV(**options).fit(X, y, weight)
+    assert there.best_params_ == here.best_params_
+    assert there.best_estimator_.device == device
+    assert_allclose(there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"])
+    assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-3)
+    assert confirmed(there.best_estimator_, X, y, weight)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_dank_search_in_regression_is_that_of_the_cpu(device):
+    X, y = regression(90)
+    options = {"Cs": [1.0, 10.0], "gammas": [0.2, 1.0], "epsilons": [0.1], "cv": 3}
+    options |= {"etas": [np.inf, 0.1, 0.001], "search_tol": 1e-7}
+    there = DANKRegressorCV(device=device, **options).fit(X, y)
+    here = DANKRegressorCV(**options).fit(X, y)
+    assert there.best_params_ == here.best_params_
+    scores = "mean_test_score"
+    assert_allclose(there.cv_results_[scores], here.cv_results_[scores], atol=1e-5)
+    assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("options", [{"tau": 0.01}, {"loss": "squared_hinge"}])
+def test_what_a_dank_search_leaves_to_the_processor(options):
+    X, y = load_iris(return_X_y=True)
+    message = f"expected {next(iter(options))}=.* for device='cpu', got"
+    with pytest.raises(ValueError, match=message):
+        DANKClassifierCV(device="cpu", Cs=[1.0], gammas=[1.0], **options).fit(X, y)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("sharing", ["joint", "separate"])
+def test_tessellated_search_is_that_of_the_cpu(sharing, device):
+    X, y = load_iris(return_X_y=True)
+    options = {"Cs": [0.5, 5.0], "deltas": [0.1, 0.5], "cv": 3, "search_tol": 1e-6, "tol": 1e-6}
+    there = TKLClassifierCV(device=device, n_jobs=2, kernel_sharing=sharing, **options).fit(X, y)
+    here = TKLClassifierCV(kernel_sharing=sharing, **options).fit(X, y)
+    assert there.best_params_ == here.best_params_
+    assert there.best_estimator_.device == device
+    assert_allclose(there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"])
+    assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-3)
+    assert confirmed(there.best_estimator_, X, y)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_tessellated_search_in_regression_is_that_of_the_cpu(device):
+    X, y = regression(90)
+    options = {"Cs": [1.0, 10.0], "deltas": [0.5], "cv": 3, "search_tol": 1e-6, "tol": 1e-6}
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    there = TKLRegressorCV(device=device, **options).fit(X, y, weight)
+    here = TKLRegressorCV(**options).fit(X, y, weight)
+    assert there.best_params_ == here.best_params_
+    scores = "mean_test_score"
+    assert_allclose(there.cv_results_[scores], here.cv_results_[scores], atol=1e-3)
+    assert_allclose(there.predict(X), here.predict(X), atol=1e-2)
+    with pytest.raises(ValueError, match=f"expected basis='x' for device='{device}', got 'xz'"):
+        TKLRegressorCV(device=device, basis="xz").fit(X, y)
 
 
 @pytest.mark.parametrize("device", devices())

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.learners.learner import Indices, Learned, Rows, Tasks
 from kernelfit.learners.training import DeviceTraining, TrainingGram
-from kernelfit.solvers.dual.device import solve_on_device
+from kernelfit.solvers.dual.device import solver_for
 from kernelfit.solvers.dual.partition import partition_start
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import Callback, DualResult, FloatArray
@@ -83,9 +82,7 @@ class FixedLearner:
             "polish": self.polish,
             "callback": callback,
         }
-        if isinstance(gram, DeviceGram):
-            return solve_on_device(gram, task, **options)
-        return solve_dual(gram, task, **options)
+        return solver_for(gram)(gram, task, **options)
 
     def path(
         self, rows: Rows, tasks_at: Callable[[float], Tasks], Cs: Sequence[float]

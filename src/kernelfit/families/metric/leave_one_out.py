@@ -22,7 +22,7 @@ first term of G is a product B B', and every large matrix is symmetric: only low
 A call takes 2 n^3 + O(n^2 (d + c)) operations.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +35,7 @@ Array = NDArray[Any]
 # From squared distances, in place, to the kernel and its derivative.
 Profile = Callable[[Array], tuple[Array, Array]]
 
-_TINY = 1e-150  # of squared distances, whose roots are divided by
+TINY = 1e-150  # of squared distances, whose roots are divided by
 
 
 def gaussian(S: Array) -> tuple[Array, Array]:
@@ -47,7 +47,7 @@ def gaussian(S: Array) -> tuple[Array, Array]:
 
 def exponential(S: Array) -> tuple[Array, Array]:
     """Return exp(-sqrt(S)), in the place of S, and its derivative, 0 on the diagonal."""
-    np.maximum(S, _TINY, out=S)
+    np.maximum(S, TINY, out=S)
     np.sqrt(S, out=S)
     slope = -0.5 / S
     np.negative(S, out=S)
@@ -111,7 +111,7 @@ class LeaveOneOut:
         self._Y = np.asfortranarray(Y)
         self._weight = weight
         self._profile = profile
-        self._ones = np.asfortranarray(np.column_stack([X, np.ones(len(X))]))
+        self._terms = np.asfortranarray(np.column_stack([X, np.ones(len(X))]))
 
     def __call__(self, w: Array, ridge: float) -> LeaveOneOutError:
         """Return the error at non-negative widths and a positive ridge.
@@ -137,10 +137,28 @@ class LeaveOneOut:
         G = dsyr2k(-0.5, V, a, beta=1.0, c=G, lower=1, overwrite_c=1)
         ridge_slope = float(G.diagonal() @ (1.0 / s))
         G *= slope
-        product = dsymm(1.0, G, self._ones, lower=1)
+        product = dsymm(1.0, G, self._terms, lower=1)
         X = self._X
         widths = 2.0 * (product[:, -1] @ (X * X) - np.einsum("ij,ij->j", X, product[:, :-1]))
         return LeaveOneOutError(float(squares.sum()), widths, ridge_slope, a)
+
+    def slope_products(self, w: Array, coef: Array) -> Iterator[Array]:
+        r"""Yield the products of the kernel's derivative with the terms of a sum over points.
+
+        Parameters
+        ----------
+        w : ndarray of shape (d,)
+            Widths.
+        coef : ndarray of shape (n, c)
+
+        Yields
+        ------
+        ndarray of shape (n, d + 1)
+            :math:`\varphi'(S)\,(a \circ [X, 1])` for each column a of the coefficients.
+        """
+        _, slope = self._profile(self.squared_distances(w))
+        for a in coef.T:
+            yield dsymm(1.0, slope, a[:, None] * self._terms, lower=1)
 
     def squared_distances(self, w: Array) -> Array:
         """Return the squared distances under the widths: a new array, right in its lower half."""

@@ -7,7 +7,6 @@ from kernelfit.utils.checkpoint import Checkpoint
 from kernelfit.utils.digest import digest
 from kernelfit.utils.jobs import Shared, run_jobs
 from kernelfit.utils.progress import show_progress
-from kernelfit.utils.threads import one_blas_thread
 
 # Of a search: what changes neither the cells, nor where they belong.
 _FREE = ("checkpoint", "cv", "n_average", "n_jobs", "scoring", "verbose")
@@ -49,18 +48,18 @@ class Work:
         left = [k for k, result in found.items() if result is None]
         jobs = [(tasks[k],) for k in left]
         began = said = time.perf_counter()
-        running = run_jobs(run_task, jobs, self._shared, n_jobs=self._n_jobs, prefer=self._prefer)
-        with one_blas_thread():  # once for all jobs of this process, rather than for each
-            for done, (number, result) in enumerate(running, 1):
-                task = tasks[left[number]]
-                found[left[number]] = result
-                if self._checkpoint is not None and isinstance(task, Cell):
-                    self._checkpoint.put(_key(task), vars(result))
-                now = time.perf_counter()
-                if self._verbose and now - said > _SILENCE and done < len(left):
-                    said = now
-                    rest = (now - began) / done * (len(left) - done)
-                    show_progress().info("%d of %d cells, about %.0f s left", done, len(left), rest)
+        for done, (number, result) in enumerate(
+            run_jobs(run_task, jobs, self._shared, n_jobs=self._n_jobs, prefer=self._prefer), 1
+        ):
+            task = tasks[left[number]]
+            found[left[number]] = result
+            if self._checkpoint is not None and isinstance(task, Cell):
+                self._checkpoint.put(_key(task), vars(result))
+            now = time.perf_counter()
+            if self._verbose and now - said > _SILENCE and done < len(left):
+                said = now
+                rest = (now - began) / done * (len(left) - done)
+                show_progress().info("%d of %d cells, about %.0f s left", done, len(left), rest)
         return [found[k] for k in range(len(tasks))]
 
     def _stored(self, task):

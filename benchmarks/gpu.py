@@ -38,8 +38,8 @@ that were left out, R^2 for targets.
 * AutoKernel, with `n_jobs=-1`: 16,000 rows, members searched on 2,500 of them and trained exactly
   on all; covtype is class 2 against the rest, with features as they come.
 * searches: `KernelRidgeRegressorCV` at its defaults, all rows left out one by one; `TKLRegressorCV`
-  with C in {{1, 10, 100}} and delta in {{0.1, 0.5}}, and `DANKClassifierCV` with gamma in {{1, 2, 4}},
-  C in {{8, 32}} and its three values of eta, in three folds each.
+  with C of 1, 10, 100 and delta of 0.1, 0.5, and `DANKClassifierCV` with gamma of 1, 2, 4, C of 8,
+  32 and its three values of eta, in three folds each.
 * metrics: `KernelMetric` from 10,000 rows of california, and from 2,000 of them beside the
   processor. *error* is the leave-one-out error, a fraction of the variance; *difference* is the
   largest of the matrices of squared distances, relative to the largest entry.

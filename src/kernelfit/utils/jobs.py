@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -132,6 +133,8 @@ def shares_memory(prefer: Literal["threads", "processes"] = "threads") -> bool:
 
 def n_threads(n_jobs: int | None) -> int:
     """Return how many jobs would run at a time in threads of this process."""
+    if not isinstance(n_jobs, Integral | None):  # changed after a fit, which tests it
+        raise ValueError(f"expected n_jobs to be an integer or None, got {n_jobs!r}")
     return int(effective_n_jobs(n_jobs)) if shares_memory() else 1
 
 

@@ -24,7 +24,12 @@ import numpy as np
 
 from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.solvers.dual.device_state import NEWTON_RIDGES, DeviceState
-from kernelfit.solvers.dual.rounds import MAX_POLISH_VARIABLES, POLISH_ROUNDS, sample_is_psd
+from kernelfit.solvers.dual.rounds import (
+    MAX_POLISH_VARIABLES,
+    POLISH_ROUNDS,
+    sample_is_psd,
+    stands_still,
+)
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import Callback, DualResult, Ending, FloatArray
 from kernelfit.tasks.task import Task
@@ -159,16 +164,8 @@ def _run(
             # A variable off its bound by rounding alone can be the worst violator, by far.
             moved = state.improve(found.intercept, 0.0, True)
         slow = len(history) > 1 and history[-1][1] > _SLOW * history[-2][1]
-        stuck = not moved or _stands_still(history)
+        stuck = not moved or stands_still(history, _PATIENCE)
         rounds += 1
     if met:
         return True, "tolerance", history
     return False, "rounding" if stuck or rounds < max_iter else "max_iter", history
-
-
-def _stands_still(history: list[tuple[float, float]]) -> bool:
-    """Return whether many rounds have changed nothing but rounding errors."""
-    if len(history) <= _PATIENCE:
-        return False
-    (before, gap_before), (objective, gap) = history[-_PATIENCE - 1], history[-1]
-    return objective - before <= 1e-12 * abs(objective) and gap >= 0.9 * gap_before

@@ -250,7 +250,7 @@ def run_rounds(
             break
         polishing -= met
         wanted = 0.0 if met else 0.3 * tol * abs(found.objective) / found.gap
-        stalled = not state.improve(wanted, polish=met) or _stands_still(history)
+        stalled = not state.improve(wanted, polish=met) or stands_still(history, _PATIENCE)
         rounds += 1
     ending: Ending = "max_iter" if rounds == max_rounds and not stalled else "rounding"
     decision = state.exact_decision()
@@ -273,17 +273,17 @@ def run_rounds(
     )
 
 
-def _stands_still(history: list[tuple[float, float]]) -> bool:
-    """Return whether many rounds have changed nothing but rounding errors.
+def stands_still(history: list[tuple[float, float]], patience: int) -> bool:
+    """Return whether so many rounds have changed nothing but rounding errors.
 
     With costs of very different size the objective may creep up for ever, far below the gap.
     """
     if not history:
         return False
     objective, gap = history[-1]
-    limits = [(_PATIENCE, 1e-12 * abs(objective))]
+    limits = [(patience, 1e-12 * abs(objective))]
     if gap > abs(objective):
-        limits.append((_PATIENCE // 5, 1e-9 * gap))
+        limits.append((patience // 5, 1e-9 * gap))
     for rounds, little in limits:
         if len(history) > rounds:
             before, gap_before = history[-rounds - 1]

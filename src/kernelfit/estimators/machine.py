@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelfit.kernels.single import SingleGaussian
 from kernelfit.tasks.multiclass import decision_values, problem_coef
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.jobs import n_threads, run_in_order
@@ -330,6 +331,8 @@ class KernelMachine(BaseEstimator):
         There is one where all problems share a kernel that gains from their preparation.
         """
         shared = len(self._kernels) == 1 and self._root is None and len(self.support_)
+        if shared and getattr(getattr(self, "compression_", None), "dtype", None) == "float32":
+            return SingleGaussian(self._kernels[0], self.support_vectors_)
         against = getattr(self._kernels[0], "against", None) if shared else None
         return None if against is None else against(self.support_vectors_)
 

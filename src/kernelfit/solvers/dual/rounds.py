@@ -274,9 +274,20 @@ def run_rounds(
 
 
 def stands_still(history: list[tuple[float, float]], patience: int) -> bool:
-    """Return whether so many rounds have changed nothing but rounding errors.
+    """Return whether many rounds have changed nothing but rounding errors.
 
     With costs of very different size the objective may creep up for ever, far below the gap.
+
+    Parameters
+    ----------
+    history : list of (float, float)
+        Objective and gap after every round.
+    patience : int
+        How many rounds; a fifth of them where the gap is above the objective.
+
+    Returns
+    -------
+    bool
     """
     if not history:
         return False

@@ -110,7 +110,7 @@ def gradients(points: Points, kernel: str, scale: float, ridge: float) -> Iterat
     X = points.X
     error = LeaveOneOut(X, points.Y, points.weight, PROFILES[kernel])
     w = np.full(X.shape[1], scale)
-    coef = error(w, ridge).coef
+    _, coef = next(error.fits(w, [ridge]))
     _, slope = PROFILES[kernel](error.squared_distances(w))
     root = np.sqrt(points.weight)[:, None]
     terms = np.asfortranarray(np.column_stack([X, np.ones(len(X))]))

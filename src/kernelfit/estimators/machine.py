@@ -106,7 +106,8 @@ class KernelMachine(BaseEstimator):
 
     def _take_rows(self, X, rows):
         """Return some of the training rows."""
-        return X if np.array_equal(rows, np.arange(X.shape[0])) else X[rows]
+        n = X.shape[0]
+        return X if len(rows) == n and np.array_equal(rows, np.arange(n)) else X[rows]
 
     def _plan(self, X, y, weight, matrix=None, Cs=None):
         """Return what there is to learn, and on which rows: all that does not depend on C.

@@ -97,13 +97,9 @@ class FixedLearner:
 
     def _wrap(self, result: DualResult) -> Learned:
         x = result.x[None]
+        intercept = np.array([result.intercept])
         return Learned.of(
-            result,
-            x=x,
-            intercept=np.array([result.intercept]),
-            witness=x,
-            kernel=self.kernel,
-            theta=None,
+            result, x=x, intercept=intercept, witness=x, kernel=self.kernel, theta=None
         )
 
 
@@ -160,7 +156,7 @@ def dual_path(
 
 def is_inside(task: Task, beta: FloatArray) -> bool:
     """Return whether no variable is at the bound that the cost sets."""
-    return not (np.abs(beta) >= np.maximum(task.upper, -task.lower)).any()
+    return not np.count_nonzero(np.abs(beta) >= np.maximum(task.upper, -task.lower))
 
 
 def carried_over(result: DualResult, task: Task, tol: float) -> DualResult | None:

@@ -103,10 +103,11 @@ def run_jobs(
     failures = 0  # without a job that ended in between
     while True:
         try:
-            for number, result in _run(function, dict(left), shared, n_jobs, prefer):
-                failures = 0
-                del left[number]
-                yield number, result
+            with one_blas_thread():  # here and now, rather than for every job anew
+                for number, result in _run(function, dict(left), shared, n_jobs, prefer):
+                    failures = 0
+                    del left[number]
+                    yield number, result
             return
         except (BrokenProcessPool, CancelledError):  # a process, or data on a cluster, is lost
             shared.forget()

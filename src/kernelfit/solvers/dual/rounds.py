@@ -70,8 +70,8 @@ class DualState(ABC):
         if task.ridge is not None:
             self.diagonal += task.ridge
         self.ridges = _RIDGES[gram.dtype]
-        self.convex = bool(self.diagonal.min() >= 0.0) and (psd or sample_is_psd(gram))
-        self.exact = not beta.any()
+        self.convex = bool(np.minimum.reduce(self.diagonal) >= 0.0) and (psd or sample_is_psd(gram))
+        self.exact = np.count_nonzero(beta) == 0
 
     @abstractmethod
     def gradient(self) -> FloatArray:
@@ -110,11 +110,14 @@ class DualState(ABC):
         Returns False when nothing could be changed.
         """
         task, beta, g = self.task, self.beta, self.gradient()
-        up, down = one_sided_rates(g, beta, task.lower, task.upper, task.epsilon)
-        highest, lowest = (up.max(), down.min()) if task.has_intercept else (0.0, 0.0)
-        violation = highest - lowest if task.has_intercept else max(up.max(), -down.min())
+        up, down, highest, lowest, size = one_sided_rates(
+            g, beta, task.lower, task.upper, task.epsilon
+        )
+        violation = highest - lowest
+        if not task.has_intercept:
+            violation, highest, lowest = max(highest, -lowest), 0.0, 0.0
         whole = self.gram.whole
-        rounding = _ROUNDOFF * float(np.abs(g).max())  # a smaller violation may be out of reach
+        rounding = _ROUNDOFF * size  # a smaller violation may be out of reach
         self.exact = False
         if whole is not None and task.n <= WHOLE:
             # One block holds everything: no coordination between blocks to wait for.
@@ -307,7 +310,7 @@ def restore_sum(beta: FloatArray, task: Task) -> None:
     """Take the rounding error of many steps out of the sum, at the variable with most room."""
     if task.total is None:
         return
-    error = float(beta.sum()) - task.total
+    error = float(np.add.reduce(beta)) - task.total
     if error == 0.0:
         return
     roomiest, room = _most_room(beta, task.lower, task.upper)

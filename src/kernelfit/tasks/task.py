@@ -150,7 +150,7 @@ class Task:
             )
         else:
             gap, objective, resolution = ridged_gap(g, beta, self, intercept)
-        return Certificate(gap, objective, intercept, resolution)
+        return Certificate(float(gap), float(objective), intercept, float(resolution))
 
     def project(self, beta: FloatArray) -> FloatArray:
         """Return a copy of the feasible point closest to beta."""

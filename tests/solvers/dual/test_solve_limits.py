@@ -138,8 +138,9 @@ def indefinite_matrices(n, seed):
     """Return symmetric matrices with negative eigenvalues."""
     rng = np.random.default_rng(seed)
     A, X = rng.standard_normal((n, n)), rng.standard_normal((n, 3))
+    A = (A + A.T) / 2
     return {
-        "random": (A + A.T) / 2,
+        "random": A - np.eye(n) * np.trace(A) / n,  # the eigenvalues sum to 0
         "sigmoid": np.tanh(0.5 * X @ X.T - 1.0),
         "negative": -np.eye(n),
         "negative semidefinite": -X @ X.T,

@@ -28,10 +28,21 @@ def test_error_and_gradient_are_those_of_the_processor(n, d, c, kernel, device):
     there = DeviceLeaveOneOut(X, Y, weight, kernel, device)(w, 0.05)
     here = LeaveOneOut(X, Y, weight, PROFILES[kernel])(w, 0.05)
     assert_allclose(there.value, leave_one_out_error(X, Y, weight, w, 0.05, kernel), rtol=1e-9)
-    for name in ("value", "widths", "ridge", "coef"):
+    for name in ("value", "widths", "ridge"):
         expected = getattr(here, name)
         atol = 1e-9 * np.abs(expected).max()
         assert_allclose(getattr(there, name), expected, rtol=1e-9, atol=atol)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("kernel", sorted(PROFILES))
+def test_fits_are_those_of_the_processor(kernel, device):
+    X, Y, weight, w = make(3, 40, 3, 2)
+    there = DeviceLeaveOneOut(X, Y, weight, kernel, device).fits(w, [0.02, 0.5])
+    here = LeaveOneOut(X, Y, weight, PROFILES[kernel]).fits(w, [0.02, 0.5])
+    for (value, coef), (expected, coef_here) in zip(there, here, strict=True):
+        assert_allclose(value, expected, rtol=1e-9)
+        assert_allclose(coef, coef_here, atol=1e-9 * np.abs(coef_here).max())
 
 
 @pytest.mark.parametrize("device", devices())

@@ -120,6 +120,7 @@ def gradients(
     X = points.X
     error = leave_one_out(points, kernel, device)
     w = np.full(X.shape[1], scale)
+    _, coef = next(error.fits(w, [ridge]))
     root = np.sqrt(points.weight)[:, None]
-    for sums in error.slope_products(w, error(w, ridge).coef):
+    for sums in error.slope_products(w, coef):
         yield root * (sums[:, -1:] * X - sums[:, :-1])

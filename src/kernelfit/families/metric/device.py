@@ -4,7 +4,7 @@ The function and its symbols are those of :mod:`kernelfit.families.metric.leave_
 in float64 there, too, so that both give the same metric up to rounding.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -53,17 +53,10 @@ class DeviceLeaveOneOut:
 
         `numpy.linalg.LinAlgError` where rounding leaves A without a Cholesky factor.
         """
-        torch, s, X = self._torch, self._weight, self._X
-        A, slope = self._values(w)
-        A.diagonal().add_(ridge / s)
-        factor, info = torch.linalg.cholesky_ex(A)
-        del A
-        if int(info):
-            raise np.linalg.LinAlgError("the ridge is too small for the kernel")
-        inverse = torch.cholesky_inverse(factor)
-        del factor
-        a = inverse @ self._Y
-        d = inverse.diagonal().clone()
+        s, X = self._weight, self._X
+        K, slope = self._values(w)
+        inverse, a, d = self._solve(K, ridge)
+        del K
         e = a / d[:, None]
         squares = s * e.square().sum(dim=1)
         V = inverse @ ((2.0 * s / d)[:, None] * e)
@@ -75,7 +68,24 @@ class DeviceLeaveOneOut:
         product = G.mul_(slope) @ self._terms
         widths = 2.0 * (product[:, -1] @ X.square() - (X * product[:, :-1]).sum(dim=0))
         value = float(squares.sum())
-        return LeaveOneOutError(value, widths.cpu().numpy(), ridge_slope, a.cpu().numpy())
+        return LeaveOneOutError(value, widths.cpu().numpy(), ridge_slope)
+
+    def fits(self, w: Array, ridges: Sequence[float]) -> Iterator[tuple[float, Array]]:
+        """Yield the error and the coefficients for each ridge; see `LeaveOneOut.fits`."""
+        K, _ = self._values(w)
+        for ridge in ridges:
+            _, a, d = self._solve(K.clone(), ridge)
+            error = (self._weight / d.square()) @ a.square().sum(dim=1)
+            yield float(error), a.cpu().numpy()
+
+    def _solve(self, K: Tensor, ridge: float) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the inverse of A, a and d; K is spoilt."""
+        K.diagonal().add_(ridge / self._weight)
+        factor, info = self._torch.linalg.cholesky_ex(K)
+        if int(info):
+            raise np.linalg.LinAlgError("the ridge is too small for the kernel")
+        inverse = self._torch.cholesky_inverse(factor)
+        return inverse, inverse @ self._Y, inverse.diagonal().clone()
 
     def slope_products(self, w: Array, coef: Array) -> Iterator[Array]:
         """Yield the products of the kernel's derivative; see `LeaveOneOut.slope_products`."""

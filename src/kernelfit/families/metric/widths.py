@@ -125,10 +125,13 @@ def choose_start(points: Points, kernel: str) -> tuple[float, float]:
     few = points.first(_START_POINTS)
     error = leave_one_out(few, kernel)
     d = max(1, int(points.varies.sum()))
-    starts = [(scale / d, ridge) for scale in _START_SCALES for ridge in _START_RIDGES]
-    least = _MIN_RIDGE * few.weight.max()
-    values = [error(np.full(points.X.shape[1], w), max(r, least)).value for w, r in starts]
-    return starts[int(np.argmin(values))]
+    ridges = np.maximum(_START_RIDGES, _MIN_RIDGE * few.weight.max())
+    values = [
+        [value for value, _ in error.fits(np.full(points.X.shape[1], scale / d), ridges)]
+        for scale in _START_SCALES
+    ]
+    i, j = np.unravel_index(np.argmin(values), (len(_START_SCALES), len(ridges)))
+    return float(_START_SCALES[i]) / d, float(_START_RIDGES[j])
 
 
 def _minimise(

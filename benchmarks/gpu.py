@@ -37,7 +37,12 @@ that were left out, R^2 for targets.
 * TKL: tessellated kernel learning as in [tkl_large](tkl_large.md), on 16,512 and 30,000 rows.
 * AutoKernel, with `n_jobs=-1`: 16,000 rows, members searched on 2,500 of them and trained exactly
   on all; covtype is class 2 against the rest, with features as they come.
-* ridge search: `KernelRidgeRegressorCV` at its defaults, all rows left out one by one.
+* searches: `KernelRidgeRegressorCV` at its defaults, all rows left out one by one; `TKLRegressorCV`
+  with C of 1, 10, 100 and delta of 0.1, 0.5, and `DANKClassifierCV` with gamma of 1, 2, 4, C of 8,
+  32 and its three values of eta, in three folds each.
+* metrics: `KernelMetric` from 10,000 rows of california, and from 2,000 of them beside the
+  processor. *error* is the leave-one-out error, a fraction of the variance; *difference* is the
+  largest of the matrices of squared distances, relative to the largest entry.
 * agreement: the same problem by the CPU solver and by the GPU. *difference* is that of the two
   objectives relative to the larger; each is proved to its gap. For AutoKernel it is the largest
   difference of predictions (probabilities, or targets in units of their spread) at other rows.
@@ -124,6 +129,32 @@ def ensembles():
     return {
         f"AutoKernel, {name}": (partial(sixteen_thousand, name), make, options)
         for name, make in kinds.items()
+    }
+
+
+def searches():
+    """Return {name: (data, search, options)}."""
+    from kernelfit import DANKClassifierCV, KernelRidgeRegressorCV, TKLRegressorCV
+
+    tessellations = {"Cs": [1.0, 10.0, 100.0], "deltas": [0.1, 0.5], "cv": 3}
+    factors = {"gammas": [1.0, 2.0, 4.0], "Cs": [8.0, 32.0], "cv": 3, "tol": 1e-3}
+    return {
+        "california, ridge search": (california, KernelRidgeRegressorCV, {}),
+        "california, TKL search": (
+            partial(tessellated, "california"),
+            TKLRegressorCV,
+            tessellations,
+        ),
+        "ijcnn1, DANK search": (ijcnn1, DANKClassifierCV, factors),
+    }
+
+
+def metrics():
+    """Return {name: options}."""
+    return {
+        "california, widths": {},
+        "california, gradients": {"method": "agop"},
+        "california, gradients, full": {"method": "agop", "diagonal": False},
     }
 
 
@@ -257,19 +288,36 @@ def measure_ensemble(name):
     }
 
 
-def measure_search():
-    """Return the time of a ridge search by leave-one-out errors at its defaults."""
-    from kernelfit import KernelRidgeRegressorCV
-
-    X, y, X_test, y_test = california()
-    search, seconds = fit(KernelRidgeRegressorCV, {"device": DEVICE}, X, y)
+def measure_search(name):
+    data, make, options = searches()[name]
+    X, y, X_test, y_test = data()
+    search, seconds = fit(make, {**options, "device": DEVICE}, X, y)
     return {
-        "case": "california, ridge search",
+        "case": name,
         "rows": len(y),
         "candidates": len(search.cv_results_["params"]),
         "s": seconds,
-        "leave-one-out": float(search.best_score_),
+        "validation": float(search.best_score_),
         "test": float(search.score(X_test, y_test)),
+    }
+
+
+def measure_metric(name):
+    from kernelfit import KernelMetric
+
+    X, y, *_ = california()
+    options = {**metrics()[name], "random_state": 0}
+    whole, seconds = fit(KernelMetric, {**options, "max_samples": 10_000, "device": DEVICE}, X, y)
+    row = {"case": name, "points": 10_000, "s": seconds, "error": whole.error_}
+    options["max_samples"] = 2000
+    here, cpu_seconds = fit(KernelMetric, options, X, y)
+    there, seconds = fit(KernelMetric, {**options, "device": DEVICE}, X, y)
+    M, N = (metric.components_.T @ metric.components_ for metric in (here, there))
+    return {
+        **row,
+        "2,000 points, CPU s": cpu_seconds,
+        "2,000 points, GPU s": seconds,
+        "difference": float(np.abs(M - N).max() / np.abs(M).max()),
     }
 
 
@@ -319,15 +367,18 @@ def main(names=None):
     gpu = torch.cuda.get_device_name()
     record = records.start("gpu", gpu=gpu, torch=torch.__version__)
     path = records.path_of("gpu")
-    for name in names or [*cases(), *ensembles()]:
-        row = measure_ensemble(name) if name in ensembles() else measure(name)
-        record.rows.append({"part": "ensembles" if name in ensembles() else "time", **row})
-        print(record.rows[-1], flush=True)
-        record.save(path)
-    if names is None:
-        record.rows.append({"part": "searches", **measure_search()})
-        print(record.rows[-1], flush=True)
-        record.save(path)
+    parts = {
+        "time": (cases(), measure),
+        "ensembles": (ensembles(), measure_ensemble),
+        "searches": (searches(), measure_search),
+        "metrics": (metrics(), measure_metric),
+    }
+    for part, (known, run) in parts.items():
+        for name in known:
+            if names is None or name in names:
+                record.rows.append({"part": part, **run(name)})
+                print(record.rows[-1], flush=True)
+                record.save(path)
     for name, n in (("ijcnn1", 20_000), ("covtype", 20_000), ("california", 16_512),
                     ("DANK, ijcnn1", 20_000), ("DANK, covtype", 20_000)):  # fmt: skip
         if names is None:

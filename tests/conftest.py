@@ -28,6 +28,14 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip large problems where the core is not compiled."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        for item in items:
+            if item.get_closest_marker("large") is not None:
+                item.add_marker(pytest.mark.skip(reason="takes minutes without numba"))
+
+
 @pytest.fixture(scope="session")
 def benchmark_data() -> Callable[[str], dict[str, np.ndarray]]:
     """Load a benchmark set by name, as its dict of read-only arrays, or skip the test.

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from inspect import getmembers
 
 import numpy as np
 import pandas as pd
@@ -121,6 +122,19 @@ def test_importances_find_the_columns_that_matter(regressor):
     importances = regressor.feature_importances_
     assert importances.sum() == pytest.approx(1.0)
     assert importances[5] < importances[:5].min()  # Friedman's function has five
+
+
+def test_displays_start_no_long_computation():
+    """scikit-learn's display of an estimator asks for all that `dir` names."""
+    rng = np.random.default_rng(0)
+    model = AutoKernelRegressor(members=FEW[1:], random_state=0)
+    model.fit(rng.normal(size=(30, 2)), rng.normal(size=30))
+    assert "leaderboard_" in dict(getmembers(model))
+    assert model._repr_html_()
+    assert not {"_cv_score", "_importances"} & set(vars(model))
+    assert {"cv_score_", "feature_importances_"}.isdisjoint(dir(model))
+    assert np.isfinite(model.cv_score_)
+    assert "cv_score_" in dir(model)
 
 
 def test_score_out_of_fold_shows_chance_for_shuffled_labels():

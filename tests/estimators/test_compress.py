@@ -218,3 +218,38 @@ def test_indefinite_kernels_are_refused():
 def test_limits_are_checked(limits):
     with pytest.raises(ValueError, match="expected max_"):
         kf.compress(fit("svc"), *limits)
+
+
+GAUSSIAN = ["svc", "pairs", "rest", "svr", "ridge", "quantiles", "one class", "dank"]
+
+
+@pytest.mark.parametrize("name", GAUSSIAN)
+@pytest.mark.parametrize("limit", [{}, {"max_points": 20}])
+def test_single_precision_stays_within_the_bound(name, limit, tmp_path):
+    machine = fit(name)
+    points = np.concatenate([X, 1.5 * np.random.default_rng(1).normal(size=(300, 4))])
+    small = kf.compress(machine, dtype="float32", **limit)
+    double = kf.compress(machine, **limit) if limit else machine
+    told = small.compression_
+    after = small._decision_values(points)
+    assert np.abs(after - values(machine, points)).max() <= told.bound
+    rounding = told.bound - (double.compression_.bound if limit else 0.0)
+    assert 0.0 < np.abs(after - values(double, points)).max() <= rounding < 1e-2
+    assert told.dtype == "float32"
+    assert told.n_points == len(small.support_) <= len(machine.support_)
+    loaded = kf.load(kf.save(small, tmp_path / "small"))
+    for other in (pickle.loads(pickle.dumps(small)), loaded):
+        np.testing.assert_array_equal(answer(other, points), answer(small, points))
+
+
+def test_what_has_no_single_precision():
+    machine = fit("svc")
+    with pytest.raises(ValueError, match="expected dtype 'float64' or 'float32', got 'float16'"):
+        kf.compress(machine, dtype="float16")
+    message = "expected one Gaussian kernel on dense data for dtype='float32', got"
+    for name in ("poly", "tkl", "tkl separate", "mkl"):
+        with pytest.raises(ValueError, match=message):
+            kf.compress(fit(name), dtype="float32")
+    loose = kf.KernelSVC().fit(sparse.csr_array(X), TWO)
+    with pytest.raises(ValueError, match=f"{message} sparse data"):
+        kf.compress(loose, dtype="float32")

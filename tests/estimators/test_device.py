@@ -14,7 +14,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelfit import (
     DANKClassifier,
+    DANKClassifierCV,
     DANKRegressor,
+    DANKRegressorCV,
+    KernelMetric,
     KernelOneClass,
     KernelQuantileRegressor,
     KernelRidgeClassifier,
@@ -26,7 +29,9 @@ from kernelfit import (
     KernelSVR,
     KernelSVRCV,
     TKLClassifier,
+    TKLClassifierCV,
     TKLRegressor,
+    TKLRegressorCV,
 )
 from kernelfit.inspection import audit
 from kernelfit.kernels.standard import RBF
@@ -35,13 +40,18 @@ from tests.reference.devices import devices
 
 MACHINES = [
     DANKClassifier,
+    DANKClassifierCV,
     DANKRegressor,
+    DANKRegressorCV,
+    KernelMetric,
     KernelSVC,
     KernelSVR,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
     TKLClassifier,
+    TKLClassifierCV,
     TKLRegressor,
+    TKLRegressorCV,
 ]
 
 
@@ -63,7 +73,7 @@ def test_without_torch_one_sentence(make, monkeypatch):
     model = make(device="cuda")
     with pytest.raises(ImportError, match='device="cuda" needs torch: pip install'):
         model.fit(X, y)
-    assert not hasattr(model, "dual_coef_")
+    assert not [name for name in vars(model) if name.endswith("_")]
 
 
 @pytest.mark.parametrize("make", MACHINES)
@@ -280,6 +290,73 @@ def test_search_in_regression_is_that_of_the_cpu(device):
 
 
 @pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_dank_search_is_that_of_the_cpu(kernel, device):
+    X, y = load_iris(return_X_y=True)
+    X = X if kernel == "rbf" else RBF(0.3)(X)
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    gammas = [0.1, 1.0] if kernel == "rbf" else None
+    options = {"Cs": [0.5, 5.0], "gammas": gammas, "kernel": kernel, "cv": 3, "search_tol": 1e-7}
+    there = DANKClassifierCV(device=device, n_jobs=2, **options).fit(X, y, weight)
+    here = DANKClassifierCV(**options).fit(X, y, weight)
+    assert there.best_params_ == here.best_params_
+    assert there.best_estimator_.device == device
+    assert_allclose(there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"])
+    assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-3)
+    assert confirmed(there.best_estimator_, X, y, weight)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_dank_search_in_regression_is_that_of_the_cpu(device):
+    X, y = regression(90)
+    options = {"Cs": [1.0, 10.0], "gammas": [0.2, 1.0], "epsilons": [0.1], "cv": 3}
+    options |= {"etas": [np.inf, 0.1, 0.001], "search_tol": 1e-7}
+    there = DANKRegressorCV(device=device, **options).fit(X, y)
+    here = DANKRegressorCV(**options).fit(X, y)
+    assert there.best_params_ == here.best_params_
+    scores = "mean_test_score"
+    assert_allclose(there.cv_results_[scores], here.cv_results_[scores], atol=1e-5)
+    assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("options", [{"tau": 0.01}, {"loss": "squared_hinge"}])
+def test_what_a_dank_search_leaves_to_the_processor(options):
+    X, y = load_iris(return_X_y=True)
+    message = f"expected {next(iter(options))}=.* for device='cpu', got"
+    with pytest.raises(ValueError, match=message):
+        DANKClassifierCV(device="cpu", Cs=[1.0], gammas=[1.0], **options).fit(X, y)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_tessellated_search_is_that_of_the_cpu(device):
+    X, y = load_iris(return_X_y=True)
+    options = {"Cs": [0.5, 5.0], "deltas": [0.5], "cv": 2, "search_tol": 1e-5, "tol": 1e-5}
+    options["kernel_sharing"] = "joint"
+    there = TKLClassifierCV(device=device, n_jobs=2, **options).fit(X, y)
+    here = TKLClassifierCV(**options).fit(X, y)
+    assert there.best_params_ == here.best_params_
+    assert there.best_estimator_.device == device
+    assert_allclose(there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"])
+    assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-2)
+    assert confirmed(there.best_estimator_, X, y)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_tessellated_search_in_regression_is_that_of_the_cpu(device):
+    X, y = regression(90)
+    options = {"Cs": [1.0, 10.0], "deltas": [0.5], "cv": 3, "search_tol": 1e-6, "tol": 1e-6}
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    there = TKLRegressorCV(device=device, **options).fit(X, y, weight)
+    here = TKLRegressorCV(**options).fit(X, y, weight)
+    assert there.best_params_ == here.best_params_
+    scores = "mean_test_score"
+    assert_allclose(there.cv_results_[scores], here.cv_results_[scores], atol=1e-3)
+    assert_allclose(there.predict(X), here.predict(X), atol=1e-2)
+    with pytest.raises(ValueError, match=f"expected basis='x' for device='{device}', got 'xz'"):
+        TKLRegressorCV(device=device, basis="xz").fit(X, y)
+
+
+@pytest.mark.parametrize("device", devices())
 def test_quantiles_are_those_of_the_cpu(device):
     X, y = regression()
     options = {"quantile": [0.1, 0.8], "C": 2.0, "tol": 1e-8}
@@ -328,6 +405,38 @@ def test_tessellated_classifier_is_that_of_the_cpu(sharing, device):
     assert confirmed(there, X, y)
 
 
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("kernel", ["rbf", "exponential"])
+@pytest.mark.parametrize(
+    "options", [{}, {"method": "agop"}, {"method": "agop", "diagonal": False}], ids=str
+)
+def test_metric_is_that_of_the_cpu(options, kernel, device):
+    X, y = regression()
+    X = np.column_stack([X, np.ones(len(X)), np.random.default_rng(1).standard_normal(len(X))])
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    for targets in (y, y > 7.0):
+        there, here = (
+            KernelMetric(kernel=kernel, device=place, random_state=0, **options)
+            .fit(X, targets, weight)
+            for place in (device, None)
+        )  # fmt: skip
+        assert_allclose(there.error_, here.error_, rtol=1e-5)
+        assert_allclose(there.feature_importances_, here.feature_importances_, atol=1e-4)
+        # Squared distances: the sign and the order of the rows of a full map are open.
+        M, N = (one.components_.T @ one.components_ for one in (there, here))
+        assert_allclose(M, N, atol=1e-4 * np.abs(N).max())
+    again = pickle.loads(pickle.dumps(there)).set_params(device=None)
+    assert_array_equal(again.transform(X), there.transform(X))
+
+
+@pytest.mark.parametrize("method", ["nw", "logdet"])
+def test_metrics_that_no_device_learns(method):
+    X, y = load_iris(return_X_y=True)
+    message = f"expected method='loo' or 'agop' for device='cpu', got '{method}'"
+    with pytest.raises(ValueError, match=message):
+        KernelMetric(method, device="cpu").fit(X, y)
+
+
 def test_tessellations_that_no_device_has():
     pytest.importorskip("torch")
     X, y = regression(30)
@@ -360,6 +469,7 @@ if find_spec("torch"):
             KernelSVC(device="cpu"),
             KernelSVR(device="cpu"),
             DANKClassifier(device="cpu"),
+            KernelMetric(device="cpu"),
             KernelRidgeRegressor(device="cpu"),
             TKLRegressor(device="cpu"),
         ]

@@ -56,6 +56,13 @@ def test_threads_give_the_same_values(machine, monkeypatch):
         np.testing.assert_allclose(machine.decision_function(many), alone, rtol=1e-12, atol=1e-12)
 
 
+def test_a_number_of_jobs_that_is_none(monkeypatch):
+    monkeypatch.setattr("kernelfit.estimators.machine._CHUNK_BYTES", 2**17)
+    machine = kf.KernelSVC().fit(points(60), np.arange(60) % 2).set_params(n_jobs="two")
+    with pytest.raises(ValueError, match="expected n_jobs to be an integer or None, got 'two'"):
+        machine.predict(points(3001))
+
+
 def test_overflow_in_a_thread_is_told():
     machine = kf.KernelSVC(kernel="poly", n_jobs=2).fit(points(60), np.arange(60) % 2)
     many = points(300_000)

@@ -84,7 +84,7 @@ def test_interruption_between_the_problems(monkeypatch, n_jobs):
             raise KeyboardInterrupt
         return solve_dual(*args, **options)
 
-    monkeypatch.setattr(fixed, "solve_dual", solve)
+    monkeypatch.setattr(fixed, "solver_for", lambda gram: solve)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*IRIS)
     same_state(before, vars(model))
@@ -126,7 +126,7 @@ def starts(monkeypatch):
         points.append(start)
         return solve_dual(*args, start=start, **options)
 
-    monkeypatch.setattr(fixed, "solve_dual", solve)
+    monkeypatch.setattr(fixed, "solver_for", lambda gram: solve)
     return points
 
 

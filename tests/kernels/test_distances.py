@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 
+from kernelfit.kernels.additive import Additive
 from kernelfit.kernels.distances import (
     euclidean_distances,
     manhattan_distances,
@@ -10,6 +12,7 @@ from kernelfit.kernels.distances import (
     sum_squared_differences,
 )
 from kernelfit.kernels.radial import RBF
+from kernelfit.kernels.spline import Spline
 
 # Both sides of the switch from differences to matrix products, and lengths that leave a remainder
 # in every unrolled loop.
@@ -154,3 +157,10 @@ def test_outputs_of_another_shape_are_refused(rng):
     A, XT = rng.normal(size=(3, 4)), rng.normal(size=(4, 5))
     with pytest.raises(ValueError, match="shape"):
         sum_squared_differences(A, XT, np.empty((3, 6)))
+
+
+@pytest.mark.parametrize("kernel", [Additive(0.7), Spline(2.0)])
+@pytest.mark.parametrize("n", [1, 37, 400])
+def test_half_of_a_symmetric_matrix_is_made(kernel, n):
+    X = np.random.default_rng(n).random((n, 3))
+    assert_allclose(kernel(X), kernel(X, X.copy()), rtol=1e-13)

@@ -106,7 +106,8 @@ def solve_sdp(problem: DualProblem, eta, tau, method):
     constraints = [cp.abs(slack) <= problem.epsilon]
     if problem.fit_intercept:
         z = z - cp.Variable()
-    R = eta * cp.sum_squares(H)
+    # Row by row: cvxpy 1.6 and 1.7 take the squares of a symmetric variable for other ones.
+    R = eta * sum(cp.sum_squares(H[i]) for i in range(n))
     if method == "knpl":  # G psd and G1 = n1 mean H psd and H1 = 0
         constraints += [H >> 0, cp.sum(H, axis=1) == 0]
     else:

@@ -27,8 +27,7 @@ def n_pieces(K: Array | sparse.csr_array) -> int:
     int
     """
     if sparse.issparse(K):
-        links = sparse.csr_array(K).maximum(0.0)
-        return int(connected_components(links, directed=False, return_labels=False))
+        return int(connected_components(_positive(K), directed=False, return_labels=False))
     return int(_count_pieces(K, _NO_LINK * np.maximum(K.max(axis=1), 0.0)))
 
 
@@ -60,10 +59,18 @@ def _count_pieces(K: Array, negligible: Array) -> int:
     return n_found
 
 
+def _positive(K: sparse.csr_array) -> sparse.csr_array:
+    """Return the positive entries of K: a stored zero would count as a link."""
+    kept = sparse.csr_array(K, copy=True)
+    kept.data = np.maximum(kept.data, 0.0)
+    kept.eliminate_zeros()
+    return kept
+
+
 def lone_points(K: Array | sparse.csr_array) -> NDArray[np.bool_]:
     """Return which points have no positive similarity, not even to themselves."""
     if sparse.issparse(K):
-        return np.asarray(sparse.csr_array(K).maximum(0.0).sum(axis=1) == 0.0)
+        return np.asarray(_positive(K).sum(axis=1) == 0.0)
     return np.asarray(K.max(axis=1) <= 0.0)
 
 
@@ -94,7 +101,7 @@ def with_own_pieces(
         return K
     others = counts.sum() - counts[lone].sum()
     if sparse.issparse(K):
-        degree = float(sparse.csr_array(K).maximum(0.0).sum()) / others
+        degree = float(_positive(K).sum()) / others
         missing = np.zeros(K.shape[0])
         missing[lone] = counts[lone] * degree - K.diagonal()[lone]
         return sparse.csr_array(K + sparse.diags_array(missing))

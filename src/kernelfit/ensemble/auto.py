@@ -77,7 +77,8 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
         Their weights.
     cv_score_ : float
         The mean score of the folds, nested: for each, members are searched, mixed and trained anew
-        without it. Computed on first use, which takes two to four times as long as the fit.
+        without it. Computed on first use, `hasattr` included, which takes two to four times as long
+        as the fit; `dir` and displays of the estimator show it from then on.
     certificate_ : dict
         "stack", the duality gap of the weights; "pull", the rho of
         their problem; "machines", the relative gaps of the members.
@@ -254,7 +255,8 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
         Their weights.
     cv_score_ : float
         The mean score of the folds, nested: for each, members are searched, mixed and trained anew
-        without it. Computed on first use, which takes two to four times as long as the fit.
+        without it. Computed on first use, `hasattr` included, which takes two to four times as long
+        as the fit; `dir` and displays of the estimator show it from then on.
     certificate_ : dict
         "stack", the duality gap of the weights, with targets in units of half their range; "pull",
         the rho of their problem; "machines", the relative gaps of the members.

@@ -28,6 +28,9 @@ from kernelfit.utils.threads import threads_for
 from kernelfit.utils.torch_device import load_torch
 from kernelfit.utils.validation import check_weights
 
+# Attributes that are computed on first use, which `hasattr` is too, and where they are kept.
+_ON_FIRST_USE = {"cv_score_": "_cv_score", "feature_importances_": "_importances"}
+
 
 class AutoKernel(BaseEstimator):
     """Base of both estimators.
@@ -85,6 +88,15 @@ class AutoKernel(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
+
+    def __dir__(self):
+        """Return what there is, as scikit-learn does, but for what takes long to compute.
+
+        Completion of names asks for all of these, and a notebook that shows the estimator.
+        """
+        later = {name for name, kept in _ON_FIRST_USE.items() if kept not in self.__dict__}
+        names = set(object.__dir__(self)) - later
+        return [name for name in names if hasattr(self, name)]
 
     def fit(self, X, y, sample_weight=None):
         """Find members, mix them and train them on all rows.

@@ -36,8 +36,8 @@ class Host:
     device = None
     chunk_bytes = 2**25  # of kernel values at a time, in prediction
 
-    def geometry(self, kernel: str, A: Array, B: Array) -> Any:
-        """Return what the kernels of all widths share between the rows of A and of B."""
+    def geometry(self, kernel: str, A: Array, B: Array | None) -> Any:
+        """Return what kernels of all widths share between the rows of A and of B, or of A alone."""
         return geometry(kernel, A, B)
 
     def matrix(self, kernel: str, G: Any, inverse_width: float) -> Any:
@@ -94,9 +94,9 @@ class Device:
         self.device = device
         self._torch, self._place = load_torch(device)
 
-    def geometry(self, kernel: str, A: Array, B: Array) -> Any:
+    def geometry(self, kernel: str, A: Array, B: Array | None) -> Any:
         """Return the points, or for a forest the kernel itself: distances cost little here."""
-        left, right = self._pair(kernel, A, B)
+        left, right = self._pair(kernel, A, A if B is None else B)
         return shared_leaves(left, right) if kernel == "forest" else (left, right)
 
     def _pair(self, kernel: str, A: Array, B: Array) -> tuple[Tensor, Tensor]:

@@ -27,10 +27,10 @@ def kernel_points(kernel: str, A: Array) -> Array:
     return np.asarray(ndtr(A)) if kernel == "spline" else A
 
 
-def geometry(kernel: str, A: Array, B: Array) -> Any:
-    """Return what the kernels of all widths share between the rows of A and of B."""
+def geometry(kernel: str, A: Array, B: Array | None) -> Any:
+    """Return what the kernels of all widths share between the rows of A and of B, or of A alone."""
     if kernel in _OF_POINTS:
-        return kernel_points(kernel, A), kernel_points(kernel, B)
+        return kernel_points(kernel, A), None if B is None else kernel_points(kernel, B)
     if kernel == "forest":
         return cooccurrence(A, B)
     return _RADIAL[kernel].geometry(A, B)
@@ -50,8 +50,7 @@ def gram(kernel: str, A: Array, B: Array | None, inverse_width: float) -> Array:
     if kernel == "forest":
         return cooccurrence(A, B)
     if kernel in _OF_POINTS:
-        G = geometry(kernel, A, A if B is None else B)
-        return np.asarray(kernel_function(kernel, inverse_width)(*G))
+        return kernel_matrix(kernel, geometry(kernel, A, B), inverse_width)
     return np.asarray(kernel_function(kernel, inverse_width)(A, B))
 
 

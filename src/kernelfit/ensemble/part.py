@@ -117,7 +117,7 @@ class TrainingPart:
             return out
         features = self.features(recipe)
         Z, other = features(data.table), features(table)
-        inside = engine.geometry(recipe.kernel, Z, Z)
+        inside = engine.geometry(recipe.kernel, Z, None)
         across = engine.geometry(recipe.kernel, other, Z)
         unit = self._unit(recipe, Z)
         for i, width in enumerate(widths):

@@ -28,6 +28,7 @@ Fold = tuple[Array, Array]
 
 RACE_ROWS = 400
 MAX_ROWS = 2500  # that members are compared on
+_UNIT = 20  # plain members that take one unit of time
 _GRID_SHARE = 0.25  # of the members of a race that go on, in time
 _HOPELESS = 2.0  # a loss in the race that is so many times the least
 _KEPT = 2  # members of a recipe that go into the stack
@@ -225,13 +226,21 @@ class Search:
         found: list[Found] = []
         pace = 0.0
         for number, recipe in enumerate(recipes):
-            if found and not self._clock.allows(pace * recipe.cost):
+            cost = self._whole_cost(recipe)
+            if found and not self._clock.allows(pace * cost):
                 continue
             self.considered.append(recipe)
             found.append(self._settle(self._few, recipe, recipe.widths, recipe.ridges))
-            pace = max(pace, found[-1].seconds / recipe.cost)
+            pace = max(pace, found[-1].seconds / cost)
             self._report(number + 1, len(recipes), recipe.name, found)
         return found
+
+    def _whole_cost(self, recipe: Any) -> float:
+        """Return how long all members of a recipe take, in units of some plain ones: a guess."""
+        if recipe.races:
+            return float(recipe.cost * len(recipe.widths) * len(recipe.ridges) / _UNIT)
+        # What another recipe has learned is there.
+        return 1.0 if self._few.knows(recipe) else float(recipe.cost)
 
     def _settle(
         self, rows: "_Rows", recipe: Any, widths: Sequence[float], ridges: Sequence[float]
@@ -293,6 +302,10 @@ class _Rows:
     def tested(self) -> Array:
         """The rows that some fold tests."""
         return np.flatnonzero(self._count)
+
+    def knows(self, recipe: Any) -> bool:
+        """Return whether the features of a recipe have been learned."""
+        return self._parts[0].knows(recipe) is not None
 
     def _key(self, k: int, *what: Any) -> str:
         return f"{k:03d}-" + digest(what, *self.folds[k])[:40]

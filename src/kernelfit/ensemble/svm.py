@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.learners.fixed import dual_path
-from kernelfit.solvers.dual.device import solve_on_device
-from kernelfit.solvers.dual.solve import solve_dual
+from kernelfit.solvers.dual.device import solver_for
 from kernelfit.solvers.result import DualResult
 from kernelfit.tasks.losses import hinge
 from kernelfit.tasks.task import Task
@@ -48,9 +47,8 @@ def solve_svms(
     costs = [1.0 / ridges[j] for j in order]
 
     def solve(gram: Any, task: Task, start: Array | None) -> DualResult:
-        run: Any = solve_on_device if isinstance(gram, DeviceGram) else solve_dual
-        found: DualResult = run(gram, task, tol=_TOL, start=start, assume_psd=True, polish=True)
-        return found
+        options = {"tol": _TOL, "assume_psd": True, "polish": True}
+        return solver_for(gram)(gram, task, start=start, **options)
 
     for c, y in enumerate(Y.T):
         if y.min() == y.max():  # a class that these rows have not

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.estimators.machine import KernelMachine
 from kernelfit.kernels.gram import Gram, RowGram
+from kernelfit.kernels.radial import RBF
+from kernelfit.kernels.single import SingleGaussian
 from kernelfit.learners.training import TrainingGram, fits
 from kernelfit.solvers.reduced_set import reduce_support
 from kernelfit.tasks.multiclass import problem_coef
@@ -33,17 +36,26 @@ class Compression:
         kernel: no decision value changes by more than ``distances * sqrt(k(x, x))``.
     bound : float
         The largest change where k(x, x) is at most what it is at a support vector: of a kernel
-        with k(x, x) = 1, such as the Gaussian, everywhere.
+        with k(x, x) = 1, such as the Gaussian, everywhere. What float32 may change is included.
+    dtype : {"float64", "float32"}
+        Of the kernel values in prediction.
     """
 
     n_points: int
     n_points_before: int
     distances: NDArray[np.float64]
     bound: float
+    dtype: str = "float64"
 
 
-def compress(estimator: Any, max_change: float | None = None, max_points: int | None = None) -> Any:
-    r"""Return a trained machine with fewer support vectors, and a bound on what that changes.
+def compress(
+    estimator: Any,
+    max_change: float | None = None,
+    max_points: int | None = None,
+    *,
+    dtype: str = "float64",
+) -> Any:
+    r"""Return a trained machine that predicts faster, and a bound on what that changes.
 
     Prediction takes time in proportion to the support vectors. The function of every problem is
     projected onto those of some of its support vectors, which are chosen one by one
@@ -63,7 +75,11 @@ def compress(estimator: Any, max_change: float | None = None, max_points: int | 
         is in the unit of the targets; some of `epsilon`, or of the errors, is a natural choice.
     max_points : int, default=None
         How many support vectors to keep at most; where problems have kernels of their own, as many
-        for each. The bound is then what it is. At least one of the two is given.
+        for each. The bound is then what it is.
+    dtype : {"float64", "float32"}, default="float64"
+        Of the kernel values in prediction on the processor. "float32" is for a Gaussian kernel on
+        dense data: it is 1.5 to 2 times as fast, and its rounding adds to the bound. Without
+        `max_change` and `max_points`, one of which is given otherwise, all support vectors stay.
 
     Returns
     -------
@@ -87,6 +103,11 @@ def compress(estimator: Any, max_change: float | None = None, max_points: int | 
     :math:`O(n m^2)` operations, and memory for n m numbers besides the kernel matrix, which is
     stored where a quarter of the available memory has room for it.
 
+    A value of a Gaussian kernel in float32 is off by at most some :math:`10^{-6}` with up to 32
+    features, and by some :math:`10^{-7} d\,(1 + 3 \gamma \max_i \|x_i - \bar x\|^2)` with more
+    (`kernelfit.kernels.single`). They are summed in float64, so a decision value changes by at most
+    that times :math:`\sum_i |\beta_i|`: if all errors add up, which they do not do by far.
+
     The bound holds for a positive semidefinite kernel. One that is found to be indefinite is
     refused, but a callable of your own is not tested everywhere.
 
@@ -106,14 +127,22 @@ def compress(estimator: Any, max_change: float | None = None, max_points: int | 
     >>> change = abs(small.decision_function(X) - model.decision_function(X))
     >>> bool(change.max() <= small.compression_.bound <= 0.1)
     True
+    >>> fast = compress(model, dtype="float32")
+    >>> change = abs(fast.decision_function(X) - model.decision_function(X))
+    >>> bool(change.max() <= fast.compression_.bound <= 0.001)
+    True
     """
     _check_machine(estimator)
-    max_change, max_points = _check_limits(max_change, max_points, len(estimator.support_))
+    _check_dtype(estimator, dtype)
     n_problems = len(estimator.intercept_)
     before = np.stack([
         problem_coef(estimator.dual_coef_, estimator.n_support_, k, n_problems)
         for k in range(n_problems)
     ])  # fmt: skip
+    if dtype == "float32" and max_change is None and max_points is None:
+        bounds = _rounding(estimator, before, dtype)
+        return _with_coef(estimator, estimator.dual_coef_, np.zeros(n_problems), bounds, dtype)
+    max_change, max_points = _check_limits(max_change, max_points, len(estimator.support_))
     coef, distances, bounds = np.zeros_like(before), *np.zeros((2, n_problems))
     kernels = estimator._kernels
     groups = np.array_split(np.arange(n_problems), len(kernels))
@@ -128,7 +157,30 @@ def compress(estimator: Any, max_change: float | None = None, max_points: int | 
             found = reduce_support(gram, mine, max_change / length, max_points)
         coef[np.ix_(group, used[found.chosen])] = found.coef
         distances[group], bounds[group] = found.distances, length * found.distances
-    return _with_coef(estimator, coef, distances, float(bounds.max()))
+    bounds += _rounding(estimator, coef, dtype)
+    return _with_coef(estimator, coef, distances, bounds, dtype)
+
+
+def _check_dtype(estimator: Any, dtype: Any) -> None:
+    """Refuse what has no kernel in float32."""
+    if dtype not in ("float64", "float32"):
+        raise ValueError(f"expected dtype 'float64' or 'float32', got {dtype!r}")
+    kernel, data = estimator._kernels[0], estimator.support_vectors_
+    gaussian = len(estimator._kernels) == 1 and isinstance(kernel, RBF) and kernel.psd
+    if dtype == "float32" and (not gaussian or sparse.issparse(data)):
+        raise ValueError(
+            "expected one Gaussian kernel on dense data for dtype='float32', got "
+            + ("sparse data" if gaussian else repr(kernel))
+        )
+
+
+def _rounding(estimator: Any, coef: Any, dtype: str) -> NDArray[np.float64]:
+    """Return by how much float32 may change the values of every problem."""
+    used = coef.any(axis=0)
+    if dtype == "float64" or not used.any():
+        return np.zeros(len(coef))
+    error = SingleGaussian(estimator._kernels[0], estimator.support_vectors_[used]).error
+    return np.asarray(error * np.abs(coef).sum(axis=1))
 
 
 def _check_machine(estimator: Any) -> None:
@@ -176,7 +228,7 @@ def _gram(kernel: Any, X: Any) -> Gram:
     return RowGram.from_kernel(kernel, X, 0.0, np.float64)
 
 
-def _with_coef(estimator: Any, coef: Any, distances: Any, bound: float) -> Any:
+def _with_coef(estimator: Any, coef: Any, distances: Any, bounds: Any, dtype: str) -> Any:
     """Return a copy of the machine with other coefficients, and without its certificate."""
     kept = np.flatnonzero(coef.any(axis=0))
     labels = np.repeat(np.arange(len(estimator.n_support_)), estimator.n_support_)
@@ -190,5 +242,7 @@ def _with_coef(estimator: Any, coef: Any, distances: Any, bound: float) -> Any:
     for name, value in {**claims, "converged_": False}.items():
         setattr(machine, name, np.full(len(estimator.dual_gap_), value) if several else value)
     del machine.witness_coef_
-    machine.compression_ = Compression(len(kept), len(estimator.support_), distances, bound)
+    machine.compression_ = Compression(
+        len(kept), len(estimator.support_), distances, float(bounds.max()), dtype
+    )
     return machine

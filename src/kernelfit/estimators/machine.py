@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelfit.kernels.single import SingleGaussian
 from kernelfit.tasks.multiclass import decision_values, problem_coef
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.jobs import n_threads, run_in_order
@@ -106,7 +107,8 @@ class KernelMachine(BaseEstimator):
 
     def _take_rows(self, X, rows):
         """Return some of the training rows."""
-        return X if np.array_equal(rows, np.arange(X.shape[0])) else X[rows]
+        n = X.shape[0]
+        return X if len(rows) == n and np.array_equal(rows, np.arange(n)) else X[rows]
 
     def _plan(self, X, y, weight, matrix=None, Cs=None):
         """Return what there is to learn, and on which rows: all that does not depend on C.
@@ -329,6 +331,8 @@ class KernelMachine(BaseEstimator):
         There is one where all problems share a kernel that gains from their preparation.
         """
         shared = len(self._kernels) == 1 and self._root is None and len(self.support_)
+        if shared and getattr(getattr(self, "compression_", None), "dtype", None) == "float32":
+            return SingleGaussian(self._kernels[0], self.support_vectors_)
         against = getattr(self._kernels[0], "against", None) if shared else None
         return None if against is None else against(self.support_vectors_)
 

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.estimators.columns import target_columns
+from kernelfit.estimators.standard import DEVICE
 from kernelfit.families.metric.agop import learn_gradient_metric
 from kernelfit.families.metric.logdet import draw_constraints, learn_logdet
 from kernelfit.families.metric.nadaraya_watson import learn_mean_metric
@@ -21,6 +22,7 @@ from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import threads_for
+from kernelfit.utils.torch_device import load_torch
 from kernelfit.utils.validation import check_sizes, check_weights
 
 _MAX_PAIRS = 1000  # drawn unless another number is asked for
@@ -75,6 +77,10 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     max_iter : int, default=None
         The most steps of "loo", 50 when None, rounds of "agop", 5 when None, or steps
         of "logdet", 100 when None. For the first two a limit reached is no failure.
+    device : str, default=None
+        Where "loo" and "agop" learn: None for the processor, "cuda" for a GPU, by torch (extra
+        ``gpu``); "cpu" runs the same by torch on the processor. In double precision there, too: the
+        metric is the same up to rounding. It pays from a `max_samples` of some thousands.
     random_state : int, RandomState instance or None, default=None
         For the choice of points and pairs.
     verbose : int, default=0
@@ -150,6 +156,7 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "n_constraints": [None, Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [None, Interval(Integral, 1, None, closed="left")],
+        **DEVICE,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -167,6 +174,7 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         n_constraints=None,
         tol=1e-4,
         max_iter=None,
+        device=None,
         random_state=None,
         verbose=0,
     ):
@@ -180,6 +188,7 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_constraints = n_constraints
         self.tol = tol
         self.max_iter = max_iter
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -208,6 +217,7 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The fitted estimator. Where fit raises or is interrupted, it is left as it was.
         """
         self._validate_params()
+        self._check_device()
         fitted = blank_copy(self)
         X, y = validate_data(fitted, X, y, dtype=np.float64, multi_output=True)
         weight = check_weights(sample_weight, len(X))
@@ -226,20 +236,28 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.__dict__ = fitted.__dict__
         return self
 
+    def _check_device(self):
+        """Refuse what only the processor does, or say what is missing."""
+        if self.device is None:
+            return
+        if self.method not in ("loo", "agop"):
+            raise ValueError(
+                f"expected method='loo' or 'agop' for device={self.device!r}, got {self.method!r}"
+            )
+        load_torch(self.device)
+
     def _learn(self, points, seed):
         """Learn from the points and set the fitted attributes."""
         if self.method == "logdet":
             self._learn_logdet(points, seed)
             return
-        options = {} if self.max_iter is None else {"max_iter": self.max_iter}
+        options = {"kernel": self.kernel, "device": self.device}
+        if self.max_iter is not None:
+            options["max_iter"] = self.max_iter
         if self.method == "loo":
-            found = learn_widths(
-                points, kernel=self.kernel, tau=self.prior, tol=self.tol, **options
-            )
+            found = learn_widths(points, tau=self.prior, tol=self.tol, **options)
         elif self.method == "agop":
-            found = learn_gradient_metric(
-                points, kernel=self.kernel, diagonal=self.diagonal, **options
-            )
+            found = learn_gradient_metric(points, diagonal=self.diagonal, **options)
         else:
             found = learn_mean_metric(points)
         self._store(found.factor, points, found.history)

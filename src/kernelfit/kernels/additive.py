@@ -12,14 +12,14 @@ positive terms, where the Newton-Girard formulas would subtract.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from math import comb
 
 import numpy as np
 
 from kernelfit.kernels.base import HasWidths, KernelFunction, Widths
-from kernelfit.kernels.distances import Array, Data
-
-_BLOCK_BYTES = 2**18  # of one array of the rows that are worked on at a time: a few stay in cache
+from kernelfit.kernels.distances import Array, Data, fill_in_blocks
+from kernelfit.kernels.exponential import scaled_exp
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,15 @@ class Additive(HasWidths, KernelFunction):
         """Return the Gram matrix between the rows of X and those of Y."""
         kernel, X, Y = self.with_one_width(np.asarray(X), None if Y is None else np.asarray(Y))
         XT = np.ascontiguousarray(X.T, dtype=np.float64)
-        YT = XT if Y is None else np.ascontiguousarray(Y.T, dtype=np.float64)
-        K = np.empty((XT.shape[1], YT.shape[1]))
-        step = max(1, _BLOCK_BYTES // (8 * max(1, K.shape[1])))
-        for start in range(0, len(K), step):
-            rows = slice(start, start + step)
-            _fill(XT[:, rows], YT, kernel.gamma, self.order, K[rows])
-        return K
+        YT = None if Y is None else np.ascontiguousarray(Y.T, dtype=np.float64)
+        return fill_in_blocks(partial(_fill, gamma=kernel.gamma, order=self.order), XT, YT)
 
     def diag(self, X: Data) -> Array:
         """Return k(x, x) = 1 for every row x of X."""
         return np.ones(np.shape(X)[0])
 
 
-def _fill(XT: Array, YT: Array, gamma: float, order: int, out: Array) -> None:
+def _fill(XT: Array, YT: Array, out: Array, gamma: float, order: int) -> None:
     """Write the kernel between the columns of XT and those of YT."""
     d = len(XT)
     order = min(order, d)
@@ -77,8 +72,7 @@ def _fill(XT: Array, YT: Array, gamma: float, order: int, out: Array) -> None:
         np.subtract(XT[j][:, None], YT[j], out=z)
         with np.errstate(over="ignore"):  # exp(-inf) is 0
             np.multiply(z, z, out=z)
-            np.multiply(z, -gamma, out=z)
-        np.exp(z, out=z)
+        scaled_exp(z, -gamma, out=z)
         for q in range(min(j, order - 1), 0, -1):
             np.multiply(sums[q - 1], z, out=term)
             sums[q] += term

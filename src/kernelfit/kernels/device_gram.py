@@ -58,8 +58,10 @@ class DeviceGram:
         self._tiles: GaussianTiles | None = None
 
     def squares(self) -> "DeviceGram":
-        """Return the matrix of squared entries, in the same order and in what memory is left."""
-        return DeviceGram(self.source.squared(), self.budget)
+        """Return the matrix of squared entries, as this one is now, in what memory is left."""
+        other = DeviceGram(self.source.squared(), self.budget)
+        other.single = self.single
+        return other
 
     def prepare(self) -> None:
         """Store the matrix where it fits, for blocks and products; else make ready to compute."""

@@ -3,7 +3,7 @@
 Data are dense arrays or scipy CSR matrices with one sample a row; results are dense float64.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ MAX_DIRECT_FEATURES = 32
 _MAX_SQUARE = 1e300  # sums of some such numbers are finite
 _ROUNDING = 32.0 * float(np.finfo(np.float64).eps)  # of a sum of squares, summed up in two orders
 _STRIP_BYTES, _STRIP_ROWS = 2**20, 256  # of a symmetric matrix computed at a time
+_BLOCK_BYTES = 2**18  # of one array of rows, where several are worked on at a time
 _COLUMN_BLOCK = 512  # columns per pass of the loop below: its operands stay in the L2 cache
 
 
@@ -279,3 +280,33 @@ def write_symmetric(strip: Array, start: int, out: Array) -> None:
     m, n = strip.shape
     out[start : start + m, :n] = strip
     out[:start, start : start + m] = strip[:, :start].T
+
+
+def fill_in_blocks(fill: Callable[..., None], XT: Array, YT: Array | None) -> Array:
+    """Return a matrix that is made of some rows at a time, so that these stay in cache.
+
+    Parameters
+    ----------
+    fill : callable
+        ``fill(XT, YT, out)`` writes the values between the columns of two arrays.
+    XT : ndarray of shape (d, n)
+    YT : ndarray of shape (d, m) or None
+        None for XT itself: the matrix is symmetric, and half of it is made.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+    """
+    n = XT.shape[1]
+    m = n if YT is None else YT.shape[1]
+    K = np.empty((n, m))
+    step = max(1, _BLOCK_BYTES // (8 * max(1, m)))
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        if YT is not None:
+            fill(XT[:, start:stop], YT, K[start:stop])
+            continue
+        strip = np.empty((stop - start, stop))
+        fill(XT[:, start:stop], XT[:, :stop], strip)
+        write_symmetric(strip, start, K)
+    return K

@@ -67,7 +67,7 @@ class Gram(Protocol):
 
 def exact_decision(gram: Gram, beta: Array) -> Array:
     """Return the exact K @ beta."""
-    support = np.flatnonzero(beta)
+    support = beta.nonzero()[0]
     return gram.product(support, beta[support])
 
 

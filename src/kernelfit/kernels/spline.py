@@ -17,9 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelfit.kernels.base import KernelFunction
-from kernelfit.kernels.distances import Array, Data
-
-_BLOCK_BYTES = 2**18  # of one array of the rows that are worked on at a time: a few stay in cache
+from kernelfit.kernels.distances import Array, Data, fill_in_blocks
 
 
 @dataclass(frozen=True)
@@ -43,13 +41,8 @@ class Spline(KernelFunction):
     def __call__(self, X: Data, Y: Data | None = None) -> Array:
         """Return the Gram matrix between the rows of X and those of Y."""
         XT = np.ascontiguousarray(np.transpose(X), dtype=np.float64)
-        YT = XT if Y is None else np.ascontiguousarray(np.transpose(Y), dtype=np.float64)
-        K = np.empty((XT.shape[1], YT.shape[1]))
-        step = max(1, _BLOCK_BYTES // (8 * max(1, K.shape[1])))
-        for start in range(0, len(K), step):
-            rows = slice(start, start + step)
-            self._fill(XT[:, rows], YT, K[rows])
-        return K
+        YT = None if Y is None else np.ascontiguousarray(np.transpose(Y), dtype=np.float64)
+        return fill_in_blocks(self._fill, XT, YT)
 
     def _fill(self, XT: Array, YT: Array, out: Array) -> None:
         """Write the kernel between the columns of XT and those of YT."""

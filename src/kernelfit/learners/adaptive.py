@@ -14,13 +14,12 @@ from kernelfit.families.hadamard.kernel import (
     LearnedFactor,
     ScaledKernel,
 )
-from kernelfit.kernels.gram import Gram
 from kernelfit.learners.fixed import dual_path, meets_tolerance
 from kernelfit.learners.hadamard import Penalty, learn_factor, neutral_intercept
 from kernelfit.learners.learner import Learned, Rows, Tasks, path_by_starts
 from kernelfit.learners.partition import learn_blocks
 from kernelfit.learners.training import DeviceTraining, TrainingGram
-from kernelfit.solvers.dual.solve import solve_dual
+from kernelfit.solvers.dual.device import solver_for
 from kernelfit.solvers.result import Callback, DualResult, FloatArray
 from kernelfit.solvers.saddle.progress import SaddleResult
 from kernelfit.tasks.task import Task
@@ -259,13 +258,14 @@ class AdaptiveLearner:
         repeats = None if self.repeats is None else self.repeats[rows]
         neutral = self.penalty.neutral(weight)
 
-        def solve(gram: Gram, task: Task, start: FloatArray | None) -> DualResult:
+        def solve(gram: Any, task: Task, start: FloatArray | None) -> DualResult:
             options: dict[str, Any] = {
                 "tol": self.tol,
                 "max_iter": self.max_iter,
                 "polish": self.polish,
+                "assume_psd": self.assume_psd,
             }
-            return solve_dual(gram, task, start=start, assume_psd=self.assume_psd, **options)
+            return solver_for(gram)(gram, task, start=start, **options)
 
         latest: list[SaddleResult | None] = [None] * len(self.etas)
         before: FloatArray | None = None

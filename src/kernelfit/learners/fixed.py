@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.learners.learner import Indices, Learned, Rows, Tasks
 from kernelfit.learners.training import DeviceTraining, TrainingGram
-from kernelfit.solvers.dual.device import solve_on_device
+from kernelfit.solvers.dual.device import solver_for
 from kernelfit.solvers.dual.partition import partition_start
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import Callback, DualResult, FloatArray
@@ -83,9 +82,7 @@ class FixedLearner:
             "polish": self.polish,
             "callback": callback,
         }
-        if isinstance(gram, DeviceGram):
-            return solve_on_device(gram, task, **options)
-        return solve_dual(gram, task, **options)
+        return solver_for(gram)(gram, task, **options)
 
     def path(
         self, rows: Rows, tasks_at: Callable[[float], Tasks], Cs: Sequence[float]
@@ -97,13 +94,9 @@ class FixedLearner:
 
     def _wrap(self, result: DualResult) -> Learned:
         x = result.x[None]
+        intercept = np.array([result.intercept])
         return Learned.of(
-            result,
-            x=x,
-            intercept=np.array([result.intercept]),
-            witness=x,
-            kernel=self.kernel,
-            theta=None,
+            result, x=x, intercept=intercept, witness=x, kernel=self.kernel, theta=None
         )
 
 
@@ -160,7 +153,7 @@ def dual_path(
 
 def is_inside(task: Task, beta: FloatArray) -> bool:
     """Return whether no variable is at the bound that the cost sets."""
-    return not (np.abs(beta) >= np.maximum(task.upper, -task.lower)).any()
+    return not np.count_nonzero(np.abs(beta) >= np.maximum(task.upper, -task.lower))
 
 
 def carried_over(result: DualResult, task: Task, tol: float) -> DualResult | None:

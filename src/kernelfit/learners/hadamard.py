@@ -35,10 +35,9 @@ from kernelfit.families.hadamard.dank import AdaptiveFamily, neutral_factor
 from kernelfit.families.hadamard.knpl import PairwiseFamily
 from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.kernels.gram import Gram
-from kernelfit.solvers.dual.device import solve_on_device
+from kernelfit.solvers.dual.device import solver_for
 from kernelfit.solvers.dual.device_quartic import solve_quartic_on_device
 from kernelfit.solvers.dual.quartic import solve_quartic_dual
-from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import Callback, FloatArray
 from kernelfit.solvers.saddle.alternation import ADMM, ALTERNATING, DAMPED
 from kernelfit.solvers.saddle.gradient import GRADIENT_SOLVERS
@@ -144,8 +143,7 @@ def learn_factor(
     proved = assume_psd
     # The plain machine also tests whether K is psd, which the quartic solver does by itself.
     if penalty.relative or (solver != "quartic" and (start is None or not assume_psd)):
-        solve: Any = solve_on_device if isinstance(gram, DeviceGram) else solve_dual
-        plain = solve(
+        plain = solver_for(gram)(
             gram,
             task,
             tol=tol,

@@ -55,7 +55,8 @@ class Plan:
 
     def tasks_at(self, group: Group) -> Callable[[float], Tasks]:
         """Return the function from a cost to the tasks of a group."""
-        return partial(self.tasks, group)
+        units = self.tasks(group, 1.0)
+        return lambda C: tuple(unit.times_cost(C) for unit in units)
 
     def learn(
         self,

@@ -8,6 +8,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
 from kernelfit.estimators.regressor import RegressorMachine
+from kernelfit.estimators.standard import DEVICE
 from kernelfit.estimators.svm import MULTICLASS
 from kernelfit.selection.adaptive_search import AdaptiveSearch
 from kernelfit.utils.sklearn_private import Interval
@@ -89,6 +90,8 @@ class DANKClassifierCV(ClassifierMixin, AdaptiveSearch):
     checkpoint : str or path, default=None
         Directory in which finished cells are kept, so that a search that was interrupted goes on
         from there, with the same result.
+    device : str, default=None
+        See `DANKClassifier`. On a device the cells take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -141,9 +144,10 @@ class DANKClassifierCV(ClassifierMixin, AdaptiveSearch):
         **ClassifierMachine._parameter_constraints,
         **MULTICLASS,
         "tau": [Interval(Real, 0, None, closed="left")],
+        **DEVICE,
     }
     _machine_class = DANKClassifier
-    _names = (*AdaptiveSearch._names, *MULTICLASS, "class_weight", "tau")
+    _names = (*AdaptiveSearch._names, *MULTICLASS, "class_weight", "tau", *DEVICE)
 
     def __init__(
         self,
@@ -170,6 +174,7 @@ class DANKClassifierCV(ClassifierMixin, AdaptiveSearch):
         cache_size=1000,
         n_jobs=None,
         checkpoint=None,
+        device=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -194,6 +199,7 @@ class DANKClassifierCV(ClassifierMixin, AdaptiveSearch):
         self.cache_size = cache_size
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
+        self.device = device
         self.verbose = verbose
 
 
@@ -266,6 +272,8 @@ class DANKRegressorCV(RegressorMixin, AdaptiveSearch):
     checkpoint : str or path, default=None
         Directory in which finished cells are kept, so that a search that was interrupted goes on
         from there, with the same result.
+    device : str, default=None
+        See `DANKRegressor`. On a device the cells take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -313,9 +321,10 @@ class DANKRegressorCV(RegressorMixin, AdaptiveSearch):
         "epsilons": ["array-like", None],
         "loss": RegressorMachine._parameter_constraints["loss"],
         "tau": [Interval(Real, 0, None, closed="left")],
+        **DEVICE,
     }
     _machine_class = DANKRegressor
-    _names = (*AdaptiveSearch._names, "tau")
+    _names = (*AdaptiveSearch._names, "tau", *DEVICE)
 
     def __init__(
         self,
@@ -339,6 +348,7 @@ class DANKRegressorCV(RegressorMixin, AdaptiveSearch):
         cache_size=1000,
         n_jobs=None,
         checkpoint=None,
+        device=None,
         verbose=0,
     ):
         self.gammas = gammas
@@ -360,4 +370,5 @@ class DANKRegressorCV(RegressorMixin, AdaptiveSearch):
         self.cache_size = cache_size
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
+        self.device = device
         self.verbose = verbose

@@ -6,6 +6,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.regressor import RegressorMachine
+from kernelfit.estimators.standard import DEVICE
 from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
 from kernelfit.selection.positive_matrix_search import PositiveMatrixSearch
 from kernelfit.utils.sklearn_private import StrOptions
@@ -71,6 +72,8 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
     checkpoint : str or path, default=None
         Directory in which finished cells are kept, so that a search that was interrupted goes on
         from there, with the same result.
+    device : str, default=None
+        See `TKLClassifier`. On a device the cells take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -123,9 +126,17 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         "kernel_sharing": [StrOptions({"separate", "joint"})],
         "basis": [StrOptions({"x", "xz"})],
         "deltas": ["array-like", None],
+        **DEVICE,
     }
     _machine_class = TKLClassifier
-    _names = (*PositiveMatrixSearch._names, "degree", "basis", "kernel_sharing", "class_weight")
+    _names = (
+        *PositiveMatrixSearch._names,
+        "degree",
+        "basis",
+        "kernel_sharing",
+        "class_weight",
+        *DEVICE,
+    )
 
     def __init__(
         self,
@@ -149,6 +160,7 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         cache_size=1000,
         n_jobs=None,
         checkpoint=None,
+        device=None,
         verbose=0,
     ):
         self.deltas = deltas
@@ -170,6 +182,7 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         self.cache_size = cache_size
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
+        self.device = device
         self.verbose = verbose
 
 
@@ -232,6 +245,8 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
     checkpoint : str or path, default=None
         Directory in which finished cells are kept, so that a search that was interrupted goes on
         from there, with the same result.
+    device : str, default=None
+        See `TKLRegressor`. On a device the cells take turns, whatever `n_jobs`.
     verbose : int, default=0
         1 reports every fold through the logger ``kernelfit``.
 
@@ -282,9 +297,10 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
         "loss": RegressorMachine._parameter_constraints["loss"],
         "basis": [StrOptions({"x", "xz"})],
         "deltas": ["array-like", None],
+        **DEVICE,
     }
     _machine_class = TKLRegressor
-    _names = (*PositiveMatrixSearch._names, "degree", "basis")
+    _names = (*PositiveMatrixSearch._names, "degree", "basis", *DEVICE)
 
     def __init__(
         self,
@@ -307,6 +323,7 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
         cache_size=1000,
         n_jobs=None,
         checkpoint=None,
+        device=None,
         verbose=0,
     ):
         self.deltas = deltas
@@ -327,4 +344,5 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
         self.cache_size = cache_size
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
+        self.device = device
         self.verbose = verbose

@@ -62,8 +62,8 @@ class CertifiedResult(SolverResult):
     @classmethod
     def of(cls, result: "CertifiedResult", **more: Any) -> Self:
         """Return a result of this class with the fields of another one, and more."""
-        shared = {name: getattr(result, name) for name in _CERTIFIED}
-        return cls(**{**shared, **more})
+        known = vars(result)
+        return cls(**{**{name: known[name] for name in _CERTIFIED}, **more})
 
 
 _CERTIFIED = [field.name for field in fields(CertifiedResult)]

@@ -277,7 +277,8 @@ def ridge_solve(
         factor = cholesky(S, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return ridge_path(K, Y, weight, fit_intercept=fit_intercept).solve(ridge)
-    shrunk = cho_solve((factor, True), Z, check_finite=False)
+    # Of one point with an intercept nothing is left to solve, which older versions of scipy refuse.
+    shrunk = cho_solve((factor, True), Z, check_finite=False) if len(Z) else Z
     coef = scaled.root[:, None] * scaled.expand(shrunk)
     return _with_intercept(coef, scaled.mean, border, shrunk, scaled.root)
 

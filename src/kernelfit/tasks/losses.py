@@ -21,7 +21,7 @@ def _cost(y: FloatArray, C: Any) -> FloatArray:
 def _labels(y: npt.ArrayLike) -> FloatArray:
     p = np.ascontiguousarray(y, dtype=np.float64)
     wrong = p * p != 1.0
-    if wrong.any():
+    if np.count_nonzero(wrong):
         raise ValueError(f"expected labels -1 and 1, got {p[wrong][0]:g}")
     return p
 

@@ -60,8 +60,9 @@ class Certificate(NamedTuple):
 
     def meets(self, tol: float, beta: FloatArray) -> bool:
         """Return whether the gap is within a fraction of the objective; at 0, within rounding."""
-        at_zero = self.gap <= self.resolution and not beta.any()
-        return bool(self.gap <= tol * abs(self.objective) or at_zero)
+        if self.gap <= tol * abs(self.objective):
+            return True
+        return bool(self.gap <= self.resolution and not np.count_nonzero(beta))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,9 @@ class Task:
 
     def kappa(self, beta: FloatArray) -> float:
         """Return the part of the dual without K: its ridge belongs to it."""
-        value = float(self.p @ beta) - self.epsilon * float(np.abs(beta).sum())
+        value = float(self.p @ beta)
+        if self.epsilon > 0.0:
+            value -= self.epsilon * float(np.abs(beta).sum())
         return value if self.ridge is None else value - 0.5 * float(beta @ (self.ridge * beta))
 
     def kappa_slope(self, beta: FloatArray, direction: FloatArray) -> float:
@@ -147,15 +150,16 @@ class Task:
             )
         else:
             gap, objective, resolution = ridged_gap(g, beta, self, intercept)
-        return Certificate(gap, objective, intercept, resolution)
+        return Certificate(float(gap), float(objective), intercept, float(resolution))
 
     def project(self, beta: FloatArray) -> FloatArray:
         """Return a copy of the feasible point closest to beta."""
         beta = np.asarray(beta, dtype=np.float64)
         if self.total is None:
             return np.clip(beta, self.lower, self.upper)
-        in_box = not ((beta < self.lower) | (beta > self.upper)).any()
-        if in_box and abs(beta.sum() - self.total) <= 1e-14 * np.abs(beta).sum():
+        outside = np.count_nonzero((beta < self.lower) | (beta > self.upper))
+        error = abs(np.add.reduce(beta) - self.total)
+        if outside == 0 and error <= 1e-14 * np.add.reduce(np.abs(beta)):
             return beta.copy()
         return project_box_plane(beta, self.lower, self.upper, self.total)
 
@@ -183,7 +187,7 @@ class Task:
         """
         if self.total != 0.0:
             return self, 0.0
-        shift = 0.5 * (float(self.p.min()) + float(self.p.max()))
+        shift = 0.5 * float(np.minimum.reduce(self.p) + np.maximum.reduce(self.p))
         return (self.with_linear(self.p - shift), shift) if shift else (self, 0.0)
 
     def take(self, rows: Indices | slice) -> "Task":
@@ -191,6 +195,13 @@ class Task:
         ridge = None if self.ridge is None else self.ridge[rows]
         return Task(
             self.p[rows], self.lower[rows], self.upper[rows], self.epsilon, ridge, self.total
+        )
+
+    def times_cost(self, factor: float) -> "Task":
+        """Return the task with all costs multiplied by a factor."""
+        ridge = None if self.ridge is None else self.ridge / factor
+        return Task(
+            self.p, factor * self.lower, factor * self.upper, self.epsilon, ridge, self.total
         )
 
     def with_linear(self, p: FloatArray) -> "Task":

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -103,10 +104,11 @@ def run_jobs(
     failures = 0  # without a job that ended in between
     while True:
         try:
-            for number, result in _run(function, dict(left), shared, n_jobs, prefer):
-                failures = 0
-                del left[number]
-                yield number, result
+            with one_blas_thread():  # here and now, rather than for every job anew
+                for number, result in _run(function, dict(left), shared, n_jobs, prefer):
+                    failures = 0
+                    del left[number]
+                    yield number, result
             return
         except (BrokenProcessPool, CancelledError):  # a process, or data on a cluster, is lost
             shared.forget()
@@ -131,6 +133,8 @@ def shares_memory(prefer: Literal["threads", "processes"] = "threads") -> bool:
 
 def n_threads(n_jobs: int | None) -> int:
     """Return how many jobs would run at a time in threads of this process."""
+    if not isinstance(n_jobs, Integral | None):  # changed after a fit, which tests it
+        raise ValueError(f"expected n_jobs to be an integer or None, got {n_jobs!r}")
     return int(effective_n_jobs(n_jobs)) if shares_memory() else 1
 
 

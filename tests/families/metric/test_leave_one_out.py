@@ -50,10 +50,12 @@ def test_gradient_equals_differences(kernel, n, d, c):
 def test_coefficients_solve_the_ridge_regression(kernel):
     X, Y, weight, w = make(0, 30, 3, 2)
     error = LeaveOneOut(X, Y, weight, PROFILES[kernel])
-    a = error(w, 0.2).coef
     K = PROFILES[kernel](error.squared_distances(w))[0]
     K = np.tril(K) + np.tril(K, -1).T
-    np.testing.assert_allclose((K + np.diag(0.2 / weight)) @ a, Y, atol=1e-10)
+    ridges = [0.2, 3.0, 0.05]
+    for ridge, (value, a) in zip(ridges, error.fits(w, ridges), strict=True):
+        np.testing.assert_allclose((K + np.diag(ridge / weight)) @ a, Y, atol=1e-10)
+        np.testing.assert_allclose(value, error(w, ridge).value, rtol=1e-12)
 
 
 def test_features_of_width_zero_do_not_count():

@@ -249,3 +249,21 @@ def test_what_a_gpu_runs_by_the_interpreter_of_triton():
     env = {**os.environ, "TRITON_INTERPRET": "1"}
     done = subprocess.run([sys.executable, "-c", COMPILED], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("shift", [1e-2, 1e-3, 1e-4])
+def test_a_variable_off_its_bound_by_rounding(shift, device):
+    points, labels, *_ = data(60)
+    task, K = hinge(labels, C=10.0), RBF(0.5)(points)
+    best = solve_dual(K, task, tol=1e-12, assume_psd=True)
+    start = best.x.copy()
+    free = np.flatnonzero((start > task.lower) & (start < task.upper))
+    start[free[:2]] += shift, -shift
+    # The worst violator, though there is hardly anything to move.
+    worst = int(np.argmax(labels * (best.decision + best.intercept)))
+    start[worst] = 1e-20 * labels[worst]
+    found = task.certificate(start, K @ start)
+    tol = 0.2 * found.gap / found.objective
+    gram = on_device(RBF(0.5), points, device, 1e8)
+    confirm(solve_on_device(gram, task, tol=tol, start=start, assume_psd=True), K, task, tol)

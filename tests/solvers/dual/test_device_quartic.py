@@ -155,3 +155,15 @@ def test_an_indefinite_kernel_is_no_proof(device):
     found = solve_quartic_on_device(gram, hinge(labels, 5.0), 3.0, max_iter=20)
     assert found.status == "stationary"
     assert np.isnan(found.gap)
+
+
+@pytest.mark.parametrize("device", devices())
+def test_squares_are_as_exact_as_the_matrix(device):
+    X, *_ = data(20)
+    gram = on_device(RBF(0.5), X, device, 1e9)
+    gram.prepare()
+    assert gram.squares().single
+    gram.widen()
+    squares = gram.squares()
+    squares.prepare()
+    assert squares.stored.dtype == torch.float64

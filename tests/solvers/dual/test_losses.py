@@ -30,7 +30,7 @@ from tests.reference.losses import (
 )
 from tests.reference.strategies import loss_problems, seeds
 
-LARGE = 1300  # more than one block
+LARGE = 1600  # more than one block, also of a matrix in memory
 
 losses = pytest.mark.parametrize("name", LOSSES)
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
@@ -320,6 +320,7 @@ def assert_large_solved(problem, K, result, tol):
     return f, b, dual, size
 
 
+@pytest.mark.large
 @losses
 @intercepts
 @pytest.mark.parametrize("reader", ["dense", "rows", "float32"])
@@ -344,6 +345,7 @@ def test_more_than_one_block(name, fit_intercept, reader):
     assert abs(result.gap - (value - dual)) <= 1e-12 * (size + costs.sum())
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("total", [-20.0, 5.0])
 @pytest.mark.parametrize("reader", ["dense", "float32"])
 def test_more_than_one_block_with_everything(total, reader):

@@ -115,11 +115,12 @@ def test_indefinite_kernel_is_noticed():
     assert result.status == "stationary" and np.isnan(result.gap)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("reader", ["dense", "rows", "float32"])
 @pytest.mark.parametrize("total", [0.0, 3.0, None])
 def test_more_than_one_block(reader, total):
     """Any sum, and rounds over blocks: the gap is that of the learned kernel, in exact rows."""
-    n, eta, tol = 1300, 2.0, 1e-6
+    n, eta, tol = 1600, 2.0, 1e-6
     X, y = blobs(n, seed=3)
     K = RBF(0.3)(X)
     gram = {

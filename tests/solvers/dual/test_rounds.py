@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelfit.solvers.dual.rounds import _stands_still, run_rounds
+from kernelfit.solvers.dual.rounds import run_rounds, stands_still
 from kernelfit.tasks.losses import hinge
 from kernelfit.tasks.task import Certificate
 
@@ -25,7 +25,7 @@ def creeping(rounds, gain, gap):
     ],
 )
 def test_rounds_that_gain_nothing_stand_still(history, expected):
-    assert _stands_still(history) is expected
+    assert stands_still(history, 100) is expected
 
 
 def test_a_gap_that_is_no_number_ends_the_rounds():

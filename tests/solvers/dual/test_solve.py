@@ -165,9 +165,10 @@ def test_permutation_permutes_beta_when_strictly_convex(task, fit_intercept):
     assert np.linalg.norm(first.x[order] - second.x) <= radius + 1e-12
 
 
+@pytest.mark.large
 def test_large_problem_stays_at_its_solution():
     """More variables than one block: the gradient at the start comes from its rows."""
-    problem = example("svc", n=1300)
+    problem = example("svc", n=1600)
     cold = solve(problem, tol=1e-4)
     warm = solve(problem, tol=1e-4, start=cold.x)
     assert warm.n_iter == 1 and np.allclose(warm.x, cold.x, atol=1e-12)

@@ -10,6 +10,7 @@ from kernelfit.solvers.dual.subsample import subsample_start
 from kernelfit.tasks.losses import hinge, one_class, squared_hinge, tube
 
 N = 4200
+pytestmark = pytest.mark.large
 
 
 @pytest.fixture(scope="module")

@@ -73,6 +73,7 @@ def test_objective_rises_where_its_slope_falls_suddenly(seed, eta, tau):
     assert_rises(problem, result, tau)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("rows_on_demand", [False, True])
 @pytest.mark.parametrize(("method", "most"), [("knpl", 3), ("dank", 8)])
 def test_large_regression_takes_few_rounds(method, most, rows_on_demand):

@@ -25,18 +25,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsymm
 
-from kernelfit.families.metric.leave_one_out import PROFILES, LeaveOneOut
 from kernelfit.families.metric.points import Points
 from kernelfit.families.metric.result import LearnedMetric, symmetric_factor
-from kernelfit.families.metric.widths import choose_start, learn_scale
+from kernelfit.families.metric.widths import choose_start, learn_scale, leave_one_out
 
 Array = NDArray[Any]
 
 
 def learn_gradient_metric(
-    points: Points, *, kernel: str = "rbf", diagonal: bool = True, max_iter: int = 5
+    points: Points,
+    *,
+    kernel: str = "rbf",
+    diagonal: bool = True,
+    max_iter: int = 5,
+    device: str | None = None,
 ) -> LearnedMetric:
     """Return the metric from average gradient outer products.
 
@@ -48,6 +51,8 @@ def learn_gradient_metric(
         Whether to keep the diagonal of M only, the widths of the features.
     max_iter : int
         Number of rounds.
+    device : str, default=None
+        Where to compute, as torch writes it; None for the processor.
 
     Returns
     -------
@@ -75,9 +80,11 @@ def learn_gradient_metric(
         factor = np.sqrt(M) if diagonal else symmetric_factor(M)
         X = points.X * factor if diagonal else points.X @ factor.T
         mapped = replace(points, X=X)
-        scale, ridge, error = learn_scale(mapped, kernel=kernel, scale=scale, ridge=ridge)
+        scale, ridge, error = learn_scale(
+            mapped, kernel=kernel, scale=scale, ridge=ridge, device=device
+        )
         rounds.append((error, np.sqrt(scale) * factor, ridge))
-        slopes = gradients(mapped, kernel, scale, ridge)
+        slopes = gradients(mapped, kernel, scale, ridge, device)
         if diagonal:
             M = factor**2 * sum(np.einsum("ij,ij->j", g, g) for g in slopes)
             trace = float(np.sum(M))
@@ -91,7 +98,9 @@ def learn_gradient_metric(
     return LearnedMetric(factor, error, tuple(found[0] for found in rounds), ridge)
 
 
-def gradients(points: Points, kernel: str, scale: float, ridge: float) -> Iterator[Array]:
+def gradients(
+    points: Points, kernel: str, scale: float, ridge: float, device: str | None = None
+) -> Iterator[Array]:
     """Yield the gradients of each output of a ridge regression at its points, up to a factor.
 
     Parameters
@@ -101,6 +110,7 @@ def gradients(points: Points, kernel: str, scale: float, ridge: float) -> Iterat
     scale : float
         The width of all features.
     ridge : float
+    device : str, default=None
 
     Yields
     ------
@@ -108,12 +118,9 @@ def gradients(points: Points, kernel: str, scale: float, ridge: float) -> Iterat
         A row a point, multiplied by the root of its weight.
     """
     X = points.X
-    error = LeaveOneOut(X, points.Y, points.weight, PROFILES[kernel])
+    error = leave_one_out(points, kernel, device)
     w = np.full(X.shape[1], scale)
-    coef = error(w, ridge).coef
-    _, slope = PROFILES[kernel](error.squared_distances(w))
+    _, coef = next(error.fits(w, [ridge]))
     root = np.sqrt(points.weight)[:, None]
-    terms = np.asfortranarray(np.column_stack([X, np.ones(len(X))]))
-    for a in coef.T:
-        sums = dsymm(1.0, slope, a[:, None] * terms, lower=1)
+    for sums in error.slope_products(w, coef):
         yield root * (sums[:, -1:] * X - sums[:, :-1])

@@ -22,7 +22,7 @@ first term of G is a product B B', and every large matrix is symmetric: only low
 A call takes 2 n^3 + O(n^2 (d + c)) operations.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,27 +31,27 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm, dsyr2k, dsyrk
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from kernelfit.kernels.exponential import scaled_exp
+
 Array = NDArray[Any]
-# From squared distances, in place, to the kernel and its derivative.
+# From squared distances, in Fortran's order and in place, to the kernel and its derivative.
 Profile = Callable[[Array], tuple[Array, Array]]
 
-_TINY = 1e-150  # of squared distances, whose roots are divided by
+TINY = 1e-150  # of squared distances, whose roots are divided by
 
 
 def gaussian(S: Array) -> tuple[Array, Array]:
     """Return exp(-S), in the place of S, and its derivative."""
-    np.negative(S, out=S)
-    np.exp(S, out=S)
+    scaled_exp(S.T, -1.0, out=S.T)
     return S, -S
 
 
 def exponential(S: Array) -> tuple[Array, Array]:
     """Return exp(-sqrt(S)), in the place of S, and its derivative, 0 on the diagonal."""
-    np.maximum(S, _TINY, out=S)
+    np.maximum(S, TINY, out=S)
     np.sqrt(S, out=S)
     slope = -0.5 / S
-    np.negative(S, out=S)
-    np.exp(S, out=S)
+    scaled_exp(S.T, -1.0, out=S.T)
     slope *= S
     np.fill_diagonal(S, 1.0)
     np.fill_diagonal(slope, 0.0)  # where the distance is 0 whatever the widths
@@ -72,14 +72,11 @@ class LeaveOneOutError:
         Derivative for w.
     ridge : float
         Derivative for r.
-    coef : ndarray of shape (n, c)
-        The coefficients a of the regression on all points.
     """
 
     value: float
     widths: Array
     ridge: float
-    coef: Array
 
 
 class LeaveOneOut:
@@ -111,36 +108,64 @@ class LeaveOneOut:
         self._Y = np.asfortranarray(Y)
         self._weight = weight
         self._profile = profile
-        self._ones = np.asfortranarray(np.column_stack([X, np.ones(len(X))]))
+        self._terms = np.asfortranarray(np.column_stack([X, np.ones(len(X))]))
 
     def __call__(self, w: Array, ridge: float) -> LeaveOneOutError:
         """Return the error at non-negative widths and a positive ridge.
 
         `numpy.linalg.LinAlgError` where rounding leaves A without a Cholesky factor.
         """
-        s, Y = self._weight, self._Y
+        s = self._weight
         K, slope = self._profile(self.squared_distances(w))
-        K[np.diag_indices_from(K)] += ridge / s
-        factor, info = dpotrf(K, lower=1, clean=0, overwrite_a=1)
-        if info:
-            raise np.linalg.LinAlgError("the ridge is too small for the kernel")
-        inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-        a = dsymm(1.0, inverse, Y, lower=1)
-        d = inverse.diagonal().copy()
+        inverse, a, d = self._solve(K, ridge)
         e = a / d[:, None]
         squares = s * np.einsum("ij,ij->i", e, e)
         V = dsymm(1.0, inverse, np.asfortranarray((2.0 * s / d)[:, None] * e), lower=1)
-        # B overwrites the inverse, whose upper half is not there yet.
-        B = _mirror(inverse)
+        B = inverse + inverse.T
+        np.fill_diagonal(B, d)
         B *= np.sqrt(2.0 * squares / d)
         G = dsyrk(1.0, B, lower=1)
         G = dsyr2k(-0.5, V, a, beta=1.0, c=G, lower=1, overwrite_c=1)
         ridge_slope = float(G.diagonal() @ (1.0 / s))
         G *= slope
-        product = dsymm(1.0, G, self._ones, lower=1)
+        product = dsymm(1.0, G, self._terms, lower=1)
         X = self._X
         widths = 2.0 * (product[:, -1] @ (X * X) - np.einsum("ij,ij->j", X, product[:, :-1]))
-        return LeaveOneOutError(float(squares.sum()), widths, ridge_slope, a)
+        return LeaveOneOutError(float(squares.sum()), widths, ridge_slope)
+
+    def fits(self, w: Array, ridges: Sequence[float]) -> Iterator[tuple[float, Array]]:
+        """Yield the error and the coefficients for each ridge, in half the time of a call."""
+        K, _ = self._profile(self.squared_distances(w))
+        for ridge in ridges:
+            _, a, d = self._solve(K.copy(order="F"), ridge)
+            yield float((self._weight / d**2) @ np.einsum("ij,ij->i", a, a)), a
+
+    def _solve(self, K: Array, ridge: float) -> tuple[Array, Array, Array]:
+        """Return the inverse of A in its lower half, zero above, in the place of K; a; and d."""
+        K[np.diag_indices_from(K)] += ridge / self._weight
+        factor, info = dpotrf(K, lower=1, clean=1, overwrite_a=1)
+        if info:
+            raise np.linalg.LinAlgError("the ridge is too small for the kernel")
+        inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+        return inverse, dsymm(1.0, inverse, self._Y, lower=1), inverse.diagonal().copy()
+
+    def slope_products(self, w: Array, coef: Array) -> Iterator[Array]:
+        r"""Yield the products of the kernel's derivative with the terms of a sum over points.
+
+        Parameters
+        ----------
+        w : ndarray of shape (d,)
+            Widths.
+        coef : ndarray of shape (n, c)
+
+        Yields
+        ------
+        ndarray of shape (n, d + 1)
+            :math:`\varphi'(S)\,(a \circ [X, 1])` for each column a of the coefficients.
+        """
+        _, slope = self._profile(self.squared_distances(w))
+        for a in coef.T:
+            yield dsymm(1.0, slope, a[:, None] * self._terms, lower=1)
 
     def squared_distances(self, w: Array) -> Array:
         """Return the squared distances under the widths: a new array, right in its lower half."""
@@ -152,13 +177,3 @@ class LeaveOneOut:
         np.maximum(S, 0.0, out=S)
         np.fill_diagonal(S, 0.0)
         return np.asarray(S)
-
-
-def _mirror(A: Array) -> Array:
-    """Return the symmetric matrix whose lower half A holds, in the place of A."""
-    for start in range(0, len(A), 64):  # blocks that stay in the cache
-        stop = min(start + 64, len(A))
-        A[start:stop, stop:] = A[stop:, start:stop].T
-        block = A[start:stop, start:stop]
-        block[...] = np.tril(block) + np.tril(block, -1).T
-    return A

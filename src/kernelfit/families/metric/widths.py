@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from kernelfit.families.metric.device import DeviceLeaveOneOut
 from kernelfit.families.metric.leave_one_out import PROFILES, LeaveOneOut
 from kernelfit.families.metric.points import Points
 from kernelfit.families.metric.result import LearnedMetric
@@ -41,6 +42,7 @@ def learn_widths(
     tau: float = 0.3,
     tol: float = 1e-4,
     max_iter: int = 50,
+    device: str | None = None,
 ) -> LearnedMetric:
     """Return the widths of the features that minimise the leave-one-out error.
 
@@ -53,6 +55,8 @@ def learn_widths(
     tol : float
         The steps end when one lowers the objective by less, relative to it where it is beyond 1.
     max_iter : int
+    device : str, default=None
+        Where to compute, as torch writes it; None for the processor.
 
     Returns
     -------
@@ -71,13 +75,29 @@ def learn_widths(
     True
     """
     scale, ridge = choose_start(points, kernel)
-    t, error, history = _minimise(points, scale, ridge, kernel, tau=tau, tol=tol, max_iter=max_iter)
+    options: dict[str, Any] = {"tau": tau, "tol": tol, "max_iter": max_iter, "device": device}
+    t, error, history = _minimise(points, scale, ridge, kernel, **options)
     factor = np.sqrt(scale * np.exp(t[:-1])) * points.varies
     return LearnedMetric(factor, error, history, float(np.exp(t[-1])))
 
 
+def leave_one_out(
+    points: Points, kernel: str, device: str | None = None
+) -> LeaveOneOut | DeviceLeaveOneOut:
+    """Return the leave-one-out error of a kernel on some points, as a function of the widths."""
+    if device is None:
+        return LeaveOneOut(points.X, points.Y, points.weight, PROFILES[kernel])
+    return DeviceLeaveOneOut(points.X, points.Y, points.weight, kernel, device)
+
+
 def learn_scale(
-    points: Points, *, kernel: str, scale: float, ridge: float, tol: float = 1e-3
+    points: Points,
+    *,
+    kernel: str,
+    scale: float,
+    ridge: float,
+    tol: float = 1e-3,
+    device: str | None = None,
 ) -> tuple[float, float, float]:
     """Return the width, equal for all features, and the ridge that minimise the error, and it.
 
@@ -89,24 +109,29 @@ def learn_scale(
         Where to start.
     tol : float
         The steps end when one lowers the logarithm of the error by less.
+    device : str, default=None
 
     Returns
     -------
     scale, ridge, error : float
     """
-    t, error, _ = _minimise(points, scale, ridge, kernel, tied=True, tol=tol, max_iter=20)
+    options: dict[str, Any] = {"tied": True, "tol": tol, "max_iter": 20, "device": device}
+    t, error, _ = _minimise(points, scale, ridge, kernel, **options)
     return scale * float(np.exp(t[0])), float(np.exp(t[-1])), error
 
 
 def choose_start(points: Points, kernel: str) -> tuple[float, float]:
     """Return the width, equal for all features, and the ridge of the least error on few points."""
     few = points.first(_START_POINTS)
-    error = LeaveOneOut(few.X, few.Y, few.weight, PROFILES[kernel])
+    error = leave_one_out(few, kernel)
     d = max(1, int(points.varies.sum()))
-    starts = [(scale / d, ridge) for scale in _START_SCALES for ridge in _START_RIDGES]
-    least = _MIN_RIDGE * few.weight.max()
-    values = [error(np.full(points.X.shape[1], w), max(r, least)).value for w, r in starts]
-    return starts[int(np.argmin(values))]
+    ridges = np.maximum(_START_RIDGES, _MIN_RIDGE * few.weight.max())
+    values = [
+        [value for value, _ in error.fits(np.full(points.X.shape[1], scale / d), ridges)]
+        for scale in _START_SCALES
+    ]
+    i, j = np.unravel_index(np.argmin(values), (len(_START_SCALES), len(ridges)))
+    return float(_START_SCALES[i]) / d, float(_START_RIDGES[j])
 
 
 def _minimise(
@@ -119,13 +144,14 @@ def _minimise(
     tau: float = np.inf,
     tol: float,
     max_iter: int,
+    device: str | None,
 ) -> tuple[Array, float, tuple[float, ...]]:
     """Minimise over the logarithms of the widths, relative to the scale, and of the ridge.
 
     Return them, the error and the history of the objective. Tied widths are one variable.
     """
     n, d = points.X.shape
-    error = LeaveOneOut(points.X, points.Y, points.weight, PROFILES[kernel])
+    error = leave_one_out(points, kernel, device)
     history: list[float] = []
 
     def objective(t: Array) -> tuple[float, Array]:

@@ -16,6 +16,7 @@ block of the worst violators, wherever they are, follows: it moves what neighbou
 Newton steps on a moderate number of free variables help where the others get slow.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +24,13 @@ import numpy as np
 
 from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.solvers.dual.device_state import NEWTON_RIDGES, DeviceState
-from kernelfit.solvers.dual.rounds import MAX_POLISH_VARIABLES, POLISH_ROUNDS, sample_is_psd
+from kernelfit.solvers.dual.rounds import (
+    MAX_POLISH_VARIABLES,
+    POLISH_ROUNDS,
+    sample_is_psd,
+    stands_still,
+)
+from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import Callback, DualResult, Ending, FloatArray
 from kernelfit.tasks.task import Task
 
@@ -74,6 +81,11 @@ def solve_on_device(
     state = DeviceState(gram, task.take(gram.order), task.start(start)[gram.order])
     found = run_on_device(state, task, tol, max_iter, assume_psd, polish, callback)
     return replace(found, intercept=found.intercept + shift)
+
+
+def solver_for(gram: Any) -> Callable[..., DualResult]:
+    """Return `solve_on_device` for a matrix on a device, `solve_dual` for any other."""
+    return solve_on_device if isinstance(gram, DeviceGram) else solve_dual
 
 
 def run_on_device(
@@ -148,17 +160,12 @@ def _run(
         # The violation in proportion to the gap that suffices.
         wanted = 0.0 if met else 0.3 * tol * abs(found.objective) / found.gap
         moved = state.improve(found.intercept, wanted, slow or met)
+        if not moved and wanted > 0.0:
+            # A variable off its bound by rounding alone can be the worst violator, by far.
+            moved = state.improve(found.intercept, 0.0, True)
         slow = len(history) > 1 and history[-1][1] > _SLOW * history[-2][1]
-        stuck = not moved or _stands_still(history)
+        stuck = not moved or stands_still(history, _PATIENCE)
         rounds += 1
     if met:
         return True, "tolerance", history
     return False, "rounding" if stuck or rounds < max_iter else "max_iter", history
-
-
-def _stands_still(history: list[tuple[float, float]]) -> bool:
-    """Return whether many rounds have changed nothing but rounding errors."""
-    if len(history) <= _PATIENCE:
-        return False
-    (before, gap_before), (objective, gap) = history[-_PATIENCE - 1], history[-1]
-    return objective - before <= 1e-12 * abs(objective) and gap >= 0.9 * gap_before

@@ -63,15 +63,21 @@ def offsets(beta: float, lower: float, upper: float, epsilon: float) -> tuple[fl
 @jit()
 def one_sided_rates(
     g: FloatArray, beta: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return ``up`` and ``down`` of the module's head, of magnitude 1e300 where a bound forbids."""
+) -> tuple[FloatArray, FloatArray, float, float, float]:
+    """Return ``up`` and ``down`` of the module's head, of magnitude 1e300 where a bound forbids.
+
+    With them the largest ``up``, the smallest ``down`` and the largest ``|g|``.
+    """
     up = np.empty(g.size)
     down = np.empty(g.size)
+    highest, lowest, size = -np.inf, np.inf, 0.0
     for i in range(g.size):
         rise, fall = offsets(beta[i], lower[i], upper[i], epsilon)
         up[i] = -g[i] - rise
         down[i] = -g[i] - fall
-    return up, down
+        highest, lowest = max(highest, up[i]), min(lowest, down[i])
+        size = max(size, abs(g[i]))
+    return up, down, highest, lowest, size
 
 
 @inner(fastmath=FAST)

@@ -70,8 +70,8 @@ class DualState(ABC):
         if task.ridge is not None:
             self.diagonal += task.ridge
         self.ridges = _RIDGES[gram.dtype]
-        self.convex = bool(self.diagonal.min() >= 0.0) and (psd or sample_is_psd(gram))
-        self.exact = not beta.any()
+        self.convex = bool(np.minimum.reduce(self.diagonal) >= 0.0) and (psd or sample_is_psd(gram))
+        self.exact = np.count_nonzero(beta) == 0
 
     @abstractmethod
     def gradient(self) -> FloatArray:
@@ -110,11 +110,14 @@ class DualState(ABC):
         Returns False when nothing could be changed.
         """
         task, beta, g = self.task, self.beta, self.gradient()
-        up, down = one_sided_rates(g, beta, task.lower, task.upper, task.epsilon)
-        highest, lowest = (up.max(), down.min()) if task.has_intercept else (0.0, 0.0)
-        violation = highest - lowest if task.has_intercept else max(up.max(), -down.min())
+        up, down, highest, lowest, size = one_sided_rates(
+            g, beta, task.lower, task.upper, task.epsilon
+        )
+        violation = highest - lowest
+        if not task.has_intercept:
+            violation, highest, lowest = max(highest, -lowest), 0.0, 0.0
         whole = self.gram.whole
-        rounding = _ROUNDOFF * float(np.abs(g).max())  # a smaller violation may be out of reach
+        rounding = _ROUNDOFF * size  # a smaller violation may be out of reach
         self.exact = False
         if whole is not None and task.n <= WHOLE:
             # One block holds everything: no coordination between blocks to wait for.
@@ -247,7 +250,7 @@ def run_rounds(
             break
         polishing -= met
         wanted = 0.0 if met else 0.3 * tol * abs(found.objective) / found.gap
-        stalled = not state.improve(wanted, polish=met) or _stands_still(history)
+        stalled = not state.improve(wanted, polish=met) or stands_still(history, _PATIENCE)
         rounds += 1
     ending: Ending = "max_iter" if rounds == max_rounds and not stalled else "rounding"
     decision = state.exact_decision()
@@ -270,17 +273,28 @@ def run_rounds(
     )
 
 
-def _stands_still(history: list[tuple[float, float]]) -> bool:
+def stands_still(history: list[tuple[float, float]], patience: int) -> bool:
     """Return whether many rounds have changed nothing but rounding errors.
 
     With costs of very different size the objective may creep up for ever, far below the gap.
+
+    Parameters
+    ----------
+    history : list of (float, float)
+        Objective and gap after every round.
+    patience : int
+        How many rounds; a fifth of them where the gap is above the objective.
+
+    Returns
+    -------
+    bool
     """
     if not history:
         return False
     objective, gap = history[-1]
-    limits = [(_PATIENCE, 1e-12 * abs(objective))]
+    limits = [(patience, 1e-12 * abs(objective))]
     if gap > abs(objective):
-        limits.append((_PATIENCE // 5, 1e-9 * gap))
+        limits.append((patience // 5, 1e-9 * gap))
     for rounds, little in limits:
         if len(history) > rounds:
             before, gap_before = history[-rounds - 1]
@@ -307,7 +321,7 @@ def restore_sum(beta: FloatArray, task: Task) -> None:
     """Take the rounding error of many steps out of the sum, at the variable with most room."""
     if task.total is None:
         return
-    error = float(beta.sum()) - task.total
+    error = float(np.add.reduce(beta)) - task.total
     if error == 0.0:
         return
     roomiest, room = _most_room(beta, task.lower, task.upper)

@@ -127,7 +127,7 @@ class _QuadraticState(DualState):
         self.steps = pair_steps if task.has_intercept else single_steps
         self.decision = np.zeros(task.n)
         self.g = -task.p
-        if beta.any() and task.n > WHOLE:  # a smaller one is computed exactly at once
+        if task.n > WHOLE and not self.exact:  # a smaller one is computed exactly at once
             support = np.flatnonzero(beta)
             gram.accumulate(support, beta[support], self.g)
             self._add_ridge(slice(None), beta)
@@ -186,7 +186,7 @@ class _QuadraticState(DualState):
             if 0 < n_free <= MAX_POLISH_VARIABLES:
                 newton(n_free, 0)
                 steps(task.n)
-        changed = np.flatnonzero(beta != self.beta[part])
+        changed = (beta != self.beta[part]).nonzero()[0]
         if index is None:
             self.g = g
         elif changed.size:

@@ -28,10 +28,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.kernels.gram import Gram
-from kernelfit.solvers.dual.device import solve_on_device
-from kernelfit.solvers.dual.solve import solve_dual
+from kernelfit.solvers.dual.device import solver_for
 from kernelfit.solvers.result import Callback, Ending, FloatArray, Status
 from kernelfit.solvers.saddle.progress import Assessment, Pair, Progress, SaddleResult
 from kernelfit.tasks.task import Task
@@ -134,8 +132,7 @@ class SaddleProblem:
                     p = p + L @ (L.T @ centre[t] - moved)
                 few = start is not None and bool(_FEW * np.count_nonzero(beta[t]) < m)
                 gram = self.family.gram(theta, L, few)
-                solve: Any = solve_on_device if isinstance(gram, DeviceGram) else solve_dual
-                beta[t] = solve(
+                beta[t] = solver_for(gram)(
                     gram,
                     task.with_linear(p),
                     tol=tol,

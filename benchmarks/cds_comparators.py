@@ -188,7 +188,8 @@ def page():
         "MNIST) only K-Means and SMCE are: all others hold a matrix of all pairs, 39 GB for MNIST, "
         "and most factor it, in a time that grows with the cube of the points. CDS, which factors "
         f"it in every round, stops at {MAX_CDS:,}. Other rows without seeds, and sets without all "
-        "ten, were not affordable yet: the processor time of a fit is in the table.",
+        "ten, were not affordable yet: the processor time of a fit is in the table. Not measured "
+        f"at all: {', '.join(name for name in SETS if name not in tables) or 'none'}.",
         *parts,
         records=tables.values(),
     )

@@ -180,7 +180,7 @@ def page():
         "cds_comparators",
         "Fifteen clusterings, AC (NMI)",
         "Means over the seeds and the deviation of AC among them; the median processor time of a "
-        "fit, where an affinity that does not draw is computed once. One label-free setting serves all "
+        "fit; affinities without draws are computed once. One label-free setting serves all "
         "sets: the head of `benchmarks/cds_comparators.py` has it. Deviations from the published "
         "figures are explained in `docs/clustering.md`.",
         f"Not every method was run on every set. Above {MAX_DENSE:,} points (USPS, COIL-100, "

@@ -34,6 +34,11 @@ def test_pieces(make):
         assert n_pieces(make(blocks[order][:, order])) == 3
 
 
+def test_entries_that_cancel_are_no_link():
+    data, columns, begins = np.array([1.0, -1.0, 1.0, -1.0]), [1, 1, 0, 0], [0, 2, 4]
+    assert n_pieces(sparse.csr_array((data, columns, begins), shape=(2, 2))) == 2
+
+
 def test_links_that_no_eigensolver_sees_are_none():
     blocks = np.kron(np.eye(3), np.ones((4, 4)))
     assert n_pieces(1e-3 * (blocks + 1e-14)) == 3

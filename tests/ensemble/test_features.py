@@ -40,7 +40,7 @@ def test_trees_are_those_of_scikit_learn(metric, n_classes, weighted):
     if metric == "splits":
         options["bootstrap"] = False
     if n_classes == 1:
-        labels, y = None, np.sin(X[:, 0]) + X[:, 1]
+        labels, y = None, np.round(2.0**16 * (np.sin(X[:, 0]) + X[:, 1])) / 2.0**16
         targets, options["max_features"] = y[:, None], 0.5
     else:
         labels = y = np.argsort(np.argsort(X[:, 0] + X[:, 1] ** 2)) * n_classes // 120
@@ -54,3 +54,18 @@ def test_trees_are_those_of_scikit_learn(metric, n_classes, weighted):
     if n_classes == 1:
         assert_array_equal(found, expected)
     assert np.mean((found == expected).all(axis=(0, 1))) > 0.8
+
+
+@pytest.mark.parametrize("metric", ["none", "splits"])
+def test_weights_are_repeated_rows(metric):
+    """Also where splits are equally good: sums of targets on a grid are exact."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((45, 4)).round(0), rng.standard_normal((45, 1))
+    count = rng.integers(1, 4, 45)
+    rows = np.repeat(np.arange(45), count)
+    plain, recipe = np.zeros(4, dtype=bool), Recipe("forest", metric=metric)
+    weighted = learn_features(Data(X, plain, y, None, count.astype(float)), recipe, seed=3)
+    repeated = learn_features(
+        Data(X[rows], plain, y[rows], None, np.ones(len(rows))), recipe, seed=3
+    )
+    assert_array_equal(same_leaf(weighted(X)), same_leaf(repeated(X)))

@@ -253,3 +253,15 @@ def test_what_has_no_single_precision():
     loose = kf.KernelSVC().fit(sparse.csr_array(X), TWO)
     with pytest.raises(ValueError, match=f"{message} sparse data"):
         kf.compress(loose, dtype="float32")
+    narrow = kf.KernelSVC(gamma=1e12).fit(X, TWO)
+    with pytest.raises(ValueError, match="kernel of moderate width for dtype='float32', got one"):
+        kf.compress(narrow, dtype="float32")
+
+
+def test_rounding_counts_in_the_change_that_is_asked_for():
+    machine = fit("svc")
+    small = kf.compress(machine, 0.05, dtype="float32")
+    assert 1e-4 < small.compression_.bound <= 0.05
+    assert small.compression_.n_points < len(machine.support_)
+    with pytest.raises(ValueError, match=r"expected max_change from .* which rounds by as much"):
+        kf.compress(machine, 1e-9, dtype="float32")

@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelfit import (
@@ -97,6 +98,15 @@ def test_a_device_that_is_none(name):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match='expected device None, "cpu" or "cuda", got'):
         KernelSVC(device=name).fit(X, y)
+
+
+@pytest.mark.parametrize("device", devices())
+@pytest.mark.parametrize("C", [1e-6, 1e-4])
+def test_costs_at_which_no_variable_is_free(C, device):
+    X, y = load_breast_cancer(return_X_y=True)
+    there, here = (KernelSVC(C=C, device=d).fit(scale(X), y) for d in (device, None))
+    assert there.converged_ and confirmed(there, scale(X), y)
+    assert_allclose(there.objective_, here.objective_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("device", devices())

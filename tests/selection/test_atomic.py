@@ -39,9 +39,9 @@ class Trap:
     def __init__(self, monkeypatch):
         self.at, self.calls, self.error = None, 0, KeyboardInterrupt
         for module, name in (
-            (fixed, "solve_dual"),
-            (adaptive, "solve_dual"),
-            (hadamard, "solve_dual"),
+            (fixed, "solver_for"),
+            (adaptive, "solver_for"),
+            (hadamard, "solver_for"),
             (hadamard, "solve_quartic_dual"),
             (hadamard, "solve_saddle"),
             (positive_matrix, "solve_saddle"),

@@ -15,6 +15,8 @@ from kernelfit import (
     DANKRegressor,
     GPKClassifier,
     GPKRegressor,
+    KernelOneClass,
+    KernelRidgeRegressor,
     KernelSVC,
     KernelSVCCV,
     KernelSVR,
@@ -24,6 +26,7 @@ from kernelfit import (
     TKLRegressor,
     path,
 )
+from kernelfit.inspection import audit
 from kernelfit.learners import fixed
 from kernelfit.learners.adaptive import AdaptiveLearner, Extension
 from kernelfit.learners.fixed import FixedLearner
@@ -143,6 +146,7 @@ def test_precomputed_and_named_features():
         (KernelSVC(), 1.0, "expected Cs to be a list of positive numbers"),
         (KernelSVC(), [1.0, 1e200], r"products of C and the weights, up to 1e\+150, got 1e\+200"),
         (KernelSVC(tol=0.0), [1.0], "'tol' parameter"),
+        (KernelOneClass(), [1.0], "expected a machine with a cost C, got KernelOneClass"),
     ],
 )
 def test_bad_arguments(estimator, Cs, message):
@@ -261,3 +265,22 @@ def test_the_gram_matrix_of_a_path_is_computed_once():
     X, y = classification()
     path(KernelSVC(kernel=kernel), X, y, CS)
     assert calls == [len(X)]
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        KernelRidgeRegressor(),
+        KernelSVC(loss="squared_hinge"),
+        KernelSVR(loss="squared_tube"),
+        KernelSVR(),
+    ],
+)
+def test_weights_that_only_costs_make_noticeable(machine):
+    """What limits the costs of squared losses belongs to C times the weight."""
+    X, y = classification() if is_classifier(machine) else regression()
+    weight = np.full(len(y), 1e-155)
+    for found in path(machine, X, y, [1e155, 1e156], sample_weight=weight):
+        alone = clone(machine).set_params(C=found.C).fit(X, y, weight)
+        assert_allclose(found.objective_, alone.objective_, rtol=1e-5)
+        assert audit(found, X, y, sample_weight=weight).confirmed

@@ -62,6 +62,7 @@ def _count_pieces(K: Array, negligible: Array) -> int:
 def _positive(K: sparse.csr_array) -> sparse.csr_array:
     """Return the positive entries of K: a stored zero would count as a link."""
     kept = sparse.csr_array(K, copy=True)
+    kept.sum_duplicates()
     kept.data = np.maximum(kept.data, 0.0)
     kept.eliminate_zeros()
     return kept

@@ -148,6 +148,10 @@ def assemble(
         if sample.labels is None
         else Classification(sample.labels, sample.weight)
     )
+    if not len(scores):
+        raise ValueError(
+            "expected data of moderate size, got overflow in the training of all members"
+        )
     alone = outcome.combine(scores, search.tested, single)
     keep = np.flatnonzero(alone.stack.weights >= (_SMALL_COMPRESSED if compress else _SMALL))
     if not len(keep):

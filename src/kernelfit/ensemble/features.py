@@ -20,6 +20,7 @@ Array = NDArray[Any]
 
 _TREES = 100
 _LEAF = 3.0  # the least weight of the rows in a leaf
+_GRID = 2.0**16  # to a unit of the targets, whose spread is one
 _METRIC_POINTS = 300  # that a metric is learned from, at most
 
 
@@ -126,7 +127,8 @@ def _grow(Z: Array, data: Data, best_splits: bool, seed: int, n_jobs: int | None
     equal = bool((data.weight == 1.0).all())
     shared = (
         np.ascontiguousarray(Z, dtype=np.float32),
-        np.ascontiguousarray(data.targets),
+        # On a grid sums are exact, so that no tie of splits falls otherwise for repeated rows.
+        np.ascontiguousarray(np.round(data.targets * _GRID) / _GRID),
         None if equal else data.weight,
         best_splits,
         {

@@ -180,7 +180,8 @@ class KernelMachine(BaseEstimator):
         learned = plan.learn(
             self.C, n_jobs=self.n_jobs, callback=self._round_logger(n_groups), **start
         )
-        self._keep(X, y, plan, rows, learned)
+        with contextlib.closing(learned):  # at once, and with it what jobs have set, if this fails
+            self._keep(X, y, plan, rows, learned)
 
     def _keep(self, X, y, plan, rows, learned):
         """Set the fitted attributes from what was learned for each group of the plan."""

@@ -112,7 +112,8 @@ class Forest:
 
     def leaves(self, X: Array) -> Indices:
         """Return the leaf of every point in every tree, of shape (n, n_trees)."""
-        X = np.ascontiguousarray(X, dtype=np.float32)
+        with np.errstate(over="ignore"):  # infinite is beyond all thresholds, too
+            X = np.ascontiguousarray(X, dtype=np.float32)
         if X.ndim != 2 or X.shape[1] <= self.feature.max(initial=-1):
             raise ValueError(
                 f"expected points of at least {self.feature.max() + 1} features, got an array of "

@@ -17,8 +17,9 @@ def path(estimator, X, y, Cs, *, sample_weight=None):
 
     Parameters
     ----------
-    estimator : KernelSVC, KernelSVR, DANK, KNPL, TKL or GPK machine
-        Unfitted; it is not changed. Its C does not matter.
+    estimator : kernel machine with a cost C
+        Such as KernelSVC, KernelRidgeRegressor or TKLClassifier, unfitted; it is not changed. Its
+        C does not matter.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training points.
     y : array-like of shape (n_samples,)
@@ -44,6 +45,8 @@ def path(estimator, X, y, Cs, *, sample_weight=None):
     """
     if not isinstance(estimator, KernelMachine):
         raise ValueError(f"expected a kernel machine such as KernelSVC(), got {estimator!r}")
+    if "C" not in estimator.get_params(deep=False):
+        raise ValueError(f"expected a machine with a cost C, got {estimator!r}")
     costs = np.array(positive(Cs, "Cs"))
     machine = clone(estimator)
     machine._validate_params()

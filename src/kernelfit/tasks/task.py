@@ -198,11 +198,11 @@ class Task:
         )
 
     def times_cost(self, factor: float) -> "Task":
-        """Return the task with all costs multiplied by a factor."""
-        ridge = None if self.ridge is None else self.ridge / factor
-        return Task(
-            self.p, factor * self.lower, factor * self.upper, self.epsilon, ridge, self.total
-        )
+        """Return the task, which has no ridge, with all costs multiplied by a factor."""
+        if self.ridge is not None:
+            raise ValueError("expected a task without a ridge: the least cost limits these")
+        lower, upper = factor * self.lower, factor * self.upper
+        return Task(self.p, lower, upper, self.epsilon, None, self.total)
 
     def with_linear(self, p: FloatArray) -> "Task":
         """Return the task with another linear term."""

@@ -58,6 +58,15 @@ def test_coefficients_solve_the_ridge_regression(kernel):
         np.testing.assert_allclose(value, error(w, ridge).value, rtol=1e-12)
 
 
+def test_fits_with_weights_that_hardly_count():
+    """The square of what they leave out underflows."""
+    X, Y, weight, w = make(0, 30, 3, 2)
+    weight[:5] = 1e-170
+    error = LeaveOneOut(X, Y, weight, PROFILES["rbf"])
+    value, _ = next(error.fits(w, [0.2]))
+    np.testing.assert_allclose(value, error(w, 0.2).value, rtol=1e-12)
+
+
 def test_features_of_width_zero_do_not_count():
     X, Y, weight, w = make(1, 30, 4, 1)
     w[2] = 0.0

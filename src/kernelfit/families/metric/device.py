@@ -75,7 +75,7 @@ class DeviceLeaveOneOut:
         K, _ = self._values(w)
         for ridge in ridges:
             _, a, d = self._solve(K.clone(), ridge)
-            error = (self._weight / d.square()) @ a.square().sum(dim=1)
+            error = self._weight @ (a / d[:, None]).square().sum(dim=1)
             yield float(error), a.cpu().numpy()
 
     def _solve(self, K: Tensor, ridge: float) -> tuple[Tensor, Tensor, Tensor]:

@@ -138,7 +138,8 @@ class LeaveOneOut:
         K, _ = self._profile(self.squared_distances(w))
         for ridge in ridges:
             _, a, d = self._solve(K.copy(order="F"), ridge)
-            yield float((self._weight / d**2) @ np.einsum("ij,ij->i", a, a)), a
+            e = a / d[:, None]
+            yield float(self._weight @ np.einsum("ij,ij->i", e, e)), a
 
     def _solve(self, K: Array, ridge: float) -> tuple[Array, Array, Array]:
         """Return the inverse of A in its lower half, zero above, in the place of K; a; and d."""

@@ -325,7 +325,9 @@ class DeviceState:
     def _newton(self) -> None:
         """Take Newton steps on the free variables, where these are few enough."""
         free = self._free().nonzero()[:, 0]
-        if 0 < len(free) <= _FEW_FREE:
+        if len(free) == 0:
+            return
+        if len(free) <= _FEW_FREE:
             moved = self._few_newton(free)
         elif len(free) <= _MANY_FREE[self.gram.device.type] and self.gram.has_room(len(free)):
             moved = self._many_newton(free)

@@ -258,10 +258,13 @@ def test_what_has_no_single_precision():
         kf.compress(narrow, dtype="float32")
 
 
-def test_rounding_counts_in_the_change_that_is_asked_for():
-    machine = fit("svc")
+@pytest.mark.parametrize("gamma", [0.01, 0.5])
+def test_rounding_counts_in_the_change_that_is_asked_for(gamma):
+    """Also where few points of a wide kernel have far larger coefficients."""
+    machine = kf.KernelSVC(gamma=gamma, C=10.0).fit(X, TWO)
     small = kf.compress(machine, 0.05, dtype="float32")
-    assert 1e-4 < small.compression_.bound <= 0.05
+    double = kf.compress(machine, 0.025)
+    assert double.compression_.bound < small.compression_.bound <= 0.05
     assert small.compression_.n_points < len(machine.support_)
-    with pytest.raises(ValueError, match=r"expected max_change from .* which rounds by as much"):
+    with pytest.raises(ValueError, match=r"expected max_change from .* half of which is the round"):
         kf.compress(machine, 1e-9, dtype="float32")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelfit.tasks.losses import hinge, tube
+from kernelfit.tasks.losses import hinge, pinball, squared_hinge, tube
 from kernelfit.tasks.task import Certificate, Task
 from tests.reference.losses import (
     LOSSES,
@@ -352,3 +352,19 @@ def test_losses(fit_intercept):
         assert task.epsilon == 0.3 and task.ridge is None
         assert task.total == (0.0 if fit_intercept else None)
         assert task.has_intercept == fit_intercept and task.n == 3
+
+
+def test_costs_times_a_factor():
+    """As if made with these costs; not where a least cost has entered the ridge."""
+    p, cost = np.array([1.0, -1.0, 1.0]), np.array([0.5, 2.0, 0.0])
+    for make in (hinge, lambda y, C: tube(y, C, 0.1), lambda y, C: pinball(y, C, 0.3)):
+        found, expected = make(p, cost).times_cost(3.0), make(p, 3.0 * cost)
+        assert (found.epsilon, found.total) == (expected.epsilon, expected.total)
+        for name in ("p", "lower", "upper"):
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-15)
+    with pytest.raises(ValueError, match="expected a task without a ridge"):
+        squared_hinge(p, cost).times_cost(3.0)
+
+
+def test_targets_whose_sum_overflows():
+    assert Task(np.full(2, 1e308), -np.ones(2), np.ones(2)).centred()[1] == math.inf

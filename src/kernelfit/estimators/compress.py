@@ -144,16 +144,10 @@ def compress(
     if dtype == "float32" and max_change is None and max_points is None:
         bounds = _rounding(estimator, before, dtype)
         return _with_coef(estimator, estimator.dual_coef_, np.zeros(n_problems), bounds, dtype)
-    is_given = max_change is not None
+    asked = max_change
     max_change, max_points = _check_limits(max_change, max_points, len(estimator.support_))
-    if is_given and dtype == "float32":  # with some room for coefficients that grow
-        rounding = 1.5 * float(_rounding(estimator, before, dtype).max())
-        if max_change < rounding:
-            raise ValueError(
-                f"expected max_change from {rounding:.3g} for dtype='float32', which rounds by as "
-                f"much in the worst case, got {max_change:g}"
-            )
-        max_change -= rounding
+    if dtype == "float32":  # the other half is for its rounding
+        max_change *= 0.5
     coef, distances, bounds = np.zeros_like(before), *np.zeros((2, n_problems))
     kernels = estimator._kernels
     groups = np.array_split(np.arange(n_problems), len(kernels))
@@ -168,7 +162,13 @@ def compress(
             found = reduce_support(gram, mine, max_change / length, max_points)
         coef[np.ix_(group, used[found.chosen])] = found.coef
         distances[group], bounds[group] = found.distances, length * found.distances
-    bounds += _rounding(estimator, coef, dtype)
+    rounding = _rounding(estimator, coef, dtype)
+    if asked is not None and rounding.max() > max_change:
+        raise ValueError(
+            f"expected max_change from {2.0 * rounding.max():.3g} for dtype='float32', half of "
+            f"which is the rounding in the worst case, got {asked:g}"
+        )
+    bounds += rounding
     return _with_coef(estimator, coef, distances, bounds, dtype)
 
 

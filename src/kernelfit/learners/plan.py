@@ -56,6 +56,7 @@ class Plan:
     def tasks_at(self, group: Group) -> Callable[[float], Tasks]:
         """Return the function from a cost to the tasks of a group."""
         units = self.tasks(group, 1.0)
+        # Squared losses have a least cost, of C times the weight: these tasks are made anew.
         if any(unit.ridge is not None for unit in units):
             return partial(self.tasks, group)
         return lambda C: tuple(unit.times_cost(C) for unit in units)

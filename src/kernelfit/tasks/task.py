@@ -187,7 +187,8 @@ class Task:
         """
         if self.total != 0.0:
             return self, 0.0
-        shift = 0.5 * float(np.minimum.reduce(self.p) + np.maximum.reduce(self.p))
+        low, high = float(np.minimum.reduce(self.p)), float(np.maximum.reduce(self.p))
+        shift = 0.5 * (low + high)
         return (self.with_linear(self.p - shift), shift) if shift else (self, 0.0)
 
     def take(self, rows: Indices | slice) -> "Task":

@@ -74,6 +74,7 @@ def compress(
         By how much a decision value may change, in their unit. Of a classifier the margin is 1, so
         0.1 is little: points with decision values beyond 0.1 keep their classes. Of a regressor it
         is in the unit of the targets; some of `epsilon`, or of the errors, is a natural choice.
+        With "float32" half of it is for the rounding.
     max_points : int, default=None
         How many support vectors to keep at most; where problems have kernels of their own, as many
         for each. The bound is then what it is.

@@ -193,7 +193,7 @@ class KernelMachine(BaseEstimator):
             for problem, x, lower in zip(group, result.x, result.witness, strict=True):
                 coef[problem.layer, problem.rows] = x
                 witness[problem.layer, problem.rows] = lower
-            results.append(result.without_arrays())
+            results.append(result)
             self._log_result(number, len(plan.groups), result)
         finite = np.isfinite(coef).all() and all(np.isfinite(r.objective) for r in results)
         if not finite:

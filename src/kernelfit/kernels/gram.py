@@ -19,7 +19,8 @@ RowFunction = Callable[[Array], Array]
 ProductFunction = Callable[[Array, Array], Array]
 
 _MIN_CACHED_ROWS = 4
-_MAX_RUNS = 4  # of successive indices up to which blocks are copied, not entries
+_MANY = 256  # rows of a block from which it pays to look for runs of successive indices
+_MAX_RUNS = 4  # up to which blocks are copied, not entries
 # Bytes of rows computed at a time, and how many rows at least.
 _MAX_TEMPORARY, _MIN_STEP = 2**26, 32
 
@@ -101,7 +102,7 @@ class DenseGram:
     def block(self, idx: Array, exact: bool = False) -> Array:
         """Return K[idx][:, idx] as a C-contiguous float64 array of its own."""
         out = np.empty((len(idx), len(idx)))
-        runs = _runs(idx)
+        runs = _runs(idx) if len(idx) > _MANY else None
         if runs is None:
             gather(self.whole, idx, idx, out)
             return out

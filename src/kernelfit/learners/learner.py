@@ -5,7 +5,7 @@ path of costs.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,11 +44,6 @@ class Learned(CertifiedResult):
     kernel: Callable[..., FloatArray] | None
     theta: Any
     scale: float = 1.0
-
-    def without_arrays(self) -> "Learned":
-        """Return what is kept once the solutions have been stored elsewhere."""
-        nothing = np.empty((len(self.x), 0))
-        return replace(self, x=nothing, witness=nothing)
 
 
 class Learner(Protocol):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kernelfit.utils.jit import jit
+from kernelfit.utils.jit import inner, jit
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -26,8 +26,9 @@ _ROUNDOFF = 4.0 * float(np.finfo(np.float64).eps)
 _MAX_ROOT_STEPS = 200
 
 
+@inner()
 def optimal_intercept(
-    g: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float, total: float = 0.0
+    g: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float, total: float
 ) -> float:
     """Minimise the primal objective over the intercept, for a task without ridge.
 
@@ -43,7 +44,7 @@ def optimal_intercept(
         The box.
     epsilon : float
         Half the width of the tube.
-    total : float, default=0.0
+    total : float
         The required sum of beta.
 
     Returns
@@ -51,26 +52,8 @@ def optimal_intercept(
     intercept : float
     """
     points, weights = np.empty(2 * g.size), np.empty(2 * g.size)
-    count, fall = _breakpoints(g, lower, upper, epsilon, points, weights)
-    order = points[:count].argsort()
-    return float(_first_rise(points, weights, order, fall - total))
-
-
-@jit()
-def _breakpoints(
-    g: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    epsilon: float,
-    points: FloatArray,
-    weights: FloatArray,
-) -> tuple[int, float]:
-    """Write where the slope in the intercept rises, and by how much.
-
-    Returns the number of these places, and sum(upper).
-    """
     count = 0
-    fall = 0.0
+    fall = -total
     for i in range(g.size):
         if upper[i] > 0.0:
             points[count] = -g[i] - epsilon
@@ -81,46 +64,87 @@ def _breakpoints(
             points[count] = -g[i] + epsilon
             weights[count] = -lower[i]
             count += 1
-    return count, fall
+    rise: float = _first_rise(points[:count], weights[:count], fall)
+    return rise
 
 
-@jit()
-def _first_rise(
-    points: FloatArray, weights: FloatArray, order: npt.NDArray[np.intp], fall: float
-) -> float:
-    """Return the place where the slope, the sum of the weights so far, makes up for the fall."""
-    count = order.size
-    tie = _ROUNDOFF * count  # sums of weights that differ by less than this fraction are equal
-    slope = 0.0
-    intercept = 0.0
-    for k in range(count):
-        intercept = points[order[k]]
-        slope += weights[order[k]]
-        if slope >= fall * (1.0 - tie):
-            if slope <= fall * (1.0 + tie) and k + 1 < count:
-                intercept = 0.5 * (intercept + points[order[k + 1]])
+@inner()
+def _first_rise(points: FloatArray, weights: FloatArray, fall: float) -> float:
+    """Return where the slope, the weights of all points up to there, makes up for the fall.
+
+    Quickselect: only the side of a pivot that has the answer is looked at again. Both arrays are
+    reordered.
+    """
+    first, last = 0, points.size  # the answer is in between
+    tie = _ROUNDOFF * points.size  # sums of weights that differ by less than this are equal
+    before = 0.0  # the weights of all points below
+    above = np.nan  # the least point above, if there is one
+    answer = 0.0
+    while first < last:
+        low, mid, high = points[first], points[(first + last) // 2], points[last - 1]
+        pivot = max(min(low, mid), min(max(low, mid), high))
+        equal, k, greater = first, first, last
+        smaller_weight, equal_weight = 0.0, 0.0
+        while k < greater:  # three parts: below the pivot, equal to it, above
+            point, weight = points[k], weights[k]
+            if point < pivot:
+                points[k], weights[k] = points[equal], weights[equal]
+                points[equal], weights[equal] = point, weight
+                smaller_weight += weight
+                equal += 1
+                k += 1
+            elif point > pivot:
+                greater -= 1
+                points[k], weights[k] = points[greater], weights[greater]
+                points[greater], weights[greater] = point, weight
+            else:
+                equal_weight += weight
+                k += 1
+        answer = pivot
+        if equal > first and before + smaller_weight >= fall * (1.0 - tie):
+            last, above = equal, pivot
+            continue
+        before += smaller_weight + equal_weight
+        if before >= fall * (1.0 - tie):
+            for place in range(greater, last):
+                if not points[place] >= above:
+                    above = points[place]
+            if before <= fall * (1.0 + tie) and above > pivot:
+                answer = 0.5 * (pivot + above)
             break
-    return intercept
+        first = greater
+    return answer
 
 
 @jit()
-def duality_gap(
+def certify(
     g: FloatArray,
     p: FloatArray,
     beta: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
     epsilon: float,
-    intercept: float,
-) -> tuple[float, float, float]:
-    """Return the duality gap, the dual objective and the gap's resolution, without ridge.
+    total: float,
+) -> tuple[float, float, float, float]:
+    """Return the certificate of a task without ridge.
 
-    A gap below its resolution is the rounding error of the residuals.
+    Parameters
+    ----------
+    g : ndarray of shape (n,)
+        The gradient ``K beta - p``.
+    p, beta, lower, upper : ndarray of shape (n,)
+    epsilon : float
+    total : float
+        nan without an intercept.
 
     Returns
     -------
-    gap, objective, resolution : float
+    gap, objective, intercept, resolution : float
+        A gap below its resolution is the rounding error of the residuals.
     """
+    intercept = 0.0
+    if not np.isnan(total):
+        intercept = optimal_intercept(g, lower, upper, epsilon, total)
     gap = 0.0
     objective = 0.0
     scale = 0.0
@@ -136,7 +160,7 @@ def duality_gap(
         scale += bound * (abs(p[i]) + abs(g[i]) + abs(intercept) + epsilon)
         # p'beta - 1/2 beta'K beta with K beta = g + p
         objective += 0.5 * b * (p[i] - g[i]) - epsilon * size
-    return gap, objective, _ROUNDOFF * scale
+    return float(gap), float(objective), float(intercept), _ROUNDOFF * float(scale)
 
 
 def best_dual(t: FloatArray, task: Any) -> FloatArray:
@@ -192,7 +216,7 @@ def ridged_intercept(g: FloatArray, task: Any) -> float:
 def ridged_gap(
     g: FloatArray, beta: FloatArray, task: Any, intercept: float
 ) -> tuple[float, float, float]:
-    """Return what `duality_gap` does, for a task with a ridge.
+    """Return the duality gap, the dual objective and the gap's resolution, with a ridge.
 
     Parameters
     ----------

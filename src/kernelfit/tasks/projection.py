@@ -3,6 +3,7 @@
 import numpy as np
 
 from kernelfit.tasks.certificate import FloatArray
+from kernelfit.utils.jit import jit
 
 
 def project_box_plane(
@@ -55,3 +56,19 @@ def project_box_plane(
     shift = (v[moving].sum() + fixed_sum - total) / moving.sum()
     projection: FloatArray = np.clip(v - shift, lower, upper)
     return projection
+
+
+@jit()
+def is_feasible(v: FloatArray, lower: FloatArray, upper: FloatArray, total: float) -> bool:
+    """Return whether a point lies in the box, and in the plane up to rounding."""
+    error, lost, size = -total, 0.0, 0.0
+    for i in range(v.size):
+        if not lower[i] <= v[i] <= upper[i]:
+            return False
+        # Kahan's sum: rounding does not grow with the number of points.
+        term = v[i] - lost
+        moved = error + term
+        lost = (moved - error) - term
+        error = moved
+        size += abs(v[i])
+    return abs(error) <= 1e-14 * size

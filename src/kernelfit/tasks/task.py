@@ -28,12 +28,11 @@ import numpy.typing as npt
 
 from kernelfit.tasks.certificate import (
     FloatArray,
-    duality_gap,
-    optimal_intercept,
+    certify,
     ridged_gap,
     ridged_intercept,
 )
-from kernelfit.tasks.projection import project_box_plane
+from kernelfit.tasks.projection import is_feasible, project_box_plane
 
 Indices = npt.NDArray[np.intp]
 
@@ -128,14 +127,7 @@ class Task:
 
     def intercept(self, decision: FloatArray) -> float:
         """Return the intercept that minimises the losses, given the decision values K beta."""
-        return self._intercept(decision - self.p)
-
-    def _intercept(self, g: FloatArray) -> float:
-        if self.total is None:
-            return 0.0
-        if self.ridge is None:
-            return optimal_intercept(g, self.lower, self.upper, self.epsilon, self.total)
-        return ridged_intercept(g, self)
+        return self.certificate(np.zeros(self.n), decision).intercept
 
     def certificate(self, beta: FloatArray, decision: FloatArray) -> Certificate:
         """Return the certificate of a feasible point, given ``K beta``."""
@@ -143,23 +135,21 @@ class Task:
 
     def certificate_at(self, beta: FloatArray, g: FloatArray) -> Certificate:
         """Return the certificate of a feasible point, given ``g = K beta - p``."""
-        intercept = self._intercept(g)
         if self.ridge is None:
-            gap, objective, resolution = duality_gap(
-                g, self.p, beta, self.lower, self.upper, self.epsilon, intercept
+            total = np.nan if self.total is None else self.total
+            return Certificate(
+                *certify(g, self.p, beta, self.lower, self.upper, self.epsilon, total)
             )
-        else:
-            gap, objective, resolution = ridged_gap(g, beta, self, intercept)
-        return Certificate(float(gap), float(objective), intercept, float(resolution))
+        intercept = 0.0 if self.total is None else ridged_intercept(g, self)
+        gap, objective, resolution = ridged_gap(g, beta, self, intercept)
+        return Certificate(gap, objective, intercept, resolution)
 
     def project(self, beta: FloatArray) -> FloatArray:
         """Return a copy of the feasible point closest to beta."""
-        beta = np.asarray(beta, dtype=np.float64)
+        beta = np.ascontiguousarray(beta, dtype=np.float64)
         if self.total is None:
             return np.clip(beta, self.lower, self.upper)
-        outside = np.count_nonzero((beta < self.lower) | (beta > self.upper))
-        error = abs(np.add.reduce(beta) - self.total)
-        if outside == 0 and error <= 1e-14 * np.add.reduce(np.abs(beta)):
+        if is_feasible(beta, self.lower, self.upper, self.total):
             return beta.copy()
         return project_box_plane(beta, self.lower, self.upper, self.total)
 

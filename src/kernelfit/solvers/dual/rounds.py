@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from kernelfit.kernels.gram import Gram
 from kernelfit.solvers.dual.pair_steps import one_sided_rates
+from kernelfit.solvers.dual.small_round import shift_sum
 from kernelfit.solvers.result import Callback, DualResult, Ending, FloatArray
 from kernelfit.tasks.task import Certificate, Task
-from kernelfit.utils.jit import jit
 from kernelfit.utils.threads import threads_for
 
 # Blocks hold at least this many variables, and at most four times as many; a matrix in memory with
@@ -39,7 +39,7 @@ MAX_POLISH_VARIABLES = 512
 # Rounds without progress after which rounding is taken to prevent it.
 _PATIENCE = 100
 _PSD_SAMPLE = 300
-_ROUNDOFF = 8.0 * float(np.finfo(np.float64).eps)
+ROUNDOFF = 8.0 * float(np.finfo(np.float64).eps)
 
 Block = tuple[npt.NDArray[Any], Any, Task]  # K on a block, its place among all, its task
 
@@ -117,11 +117,11 @@ class DualState(ABC):
         if not task.has_intercept:
             violation, highest, lowest = max(highest, -lowest), 0.0, 0.0
         whole = self.gram.whole
-        rounding = _ROUNDOFF * size  # a smaller violation may be out of reach
+        rounding = ROUNDOFF * size  # a smaller violation may be out of reach
         self.exact = False
         if whole is not None and task.n <= WHOLE:
             # One block holds everything: no coordination between blocks to wait for.
-            target = max(violation * min(max(wanted, 1e-4), _REDUCTION), rounding)
+            target = max(violation * whole_reduction(wanted), rounding)
             return self.solve_block(self._ridged(whole, None), None, target, polish)
         if whole is not None and task.ridge is None and not beta.any():
             # From zero, most variables settle at a bound within a few steps each: reading rows of
@@ -168,6 +168,11 @@ class DualState(ABC):
     def note_curvature(self, curvature: float) -> None:
         """Remember that K is indefinite where a curvature is negative beyond rounding."""
         self.convex &= curvature >= -self.ridges[-1]
+
+
+def whole_reduction(wanted: float) -> float:
+    """Return the fraction to which one block that holds everything reduces the violation."""
+    return min(max(wanted, 1e-4), _REDUCTION)
 
 
 def alternate(newton: Any, steps: Any, task: Task, beta: FloatArray, polish: bool) -> None:
@@ -303,31 +308,11 @@ def stands_still(history: list[tuple[float, float]], patience: int) -> bool:
     return False
 
 
-@jit()
-def _most_room(beta: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[int, float]:
-    """Return the variable with most room to both sides, and how much that is.
-
-    In regression a variable at 0 must stay there: it has none.
-    """
-    roomiest, most = 0, -1.0
-    for i in range(beta.size):
-        room = min(upper[i] - beta[i], beta[i] - lower[i], abs(beta[i]))
-        if room > most:
-            roomiest, most = i, room
-    return roomiest, most
-
-
 def restore_sum(beta: FloatArray, task: Task) -> None:
-    """Take the rounding error of many steps out of the sum, at the variable with most room."""
-    if task.total is None:
-        return
-    error = float(np.add.reduce(beta)) - task.total
-    if error == 0.0:
-        return
-    roomiest, room = _most_room(beta, task.lower, task.upper)
-    if abs(error) <= room:
-        low, high = task.lower[roomiest], task.upper[roomiest]
-        beta[roomiest] = min(max(beta[roomiest] - error, low), high)
+    """Take the rounding error of many steps out of the sum."""
+    error = 0.0 if task.total is None else float(np.add.reduce(beta)) - task.total
+    if error != 0.0:
+        shift_sum(beta, task.lower, task.upper, error)
 
 
 def sample_is_psd(gram: Gram) -> bool:

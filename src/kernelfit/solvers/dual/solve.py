@@ -21,11 +21,14 @@ from kernelfit.solvers.dual.newton_steps import BLOCKED, newton_step
 from kernelfit.solvers.dual.pair_steps import pair_steps, single_steps
 from kernelfit.solvers.dual.rounds import (
     MAX_POLISH_VARIABLES,
+    ROUNDOFF,
     WHOLE,
     DualState,
     alternate,
     run_rounds,
+    whole_reduction,
 )
+from kernelfit.solvers.dual.small_round import MOST_POINTS, renew, small_round
 from kernelfit.solvers.dual.subsample import subsample_start
 from kernelfit.solvers.result import Callback, DualResult, FloatArray
 from kernelfit.tasks.task import Certificate, Task
@@ -36,6 +39,11 @@ from kernelfit.utils.threads import threads_for
 _NEWTON_REPEATS = 1600
 _PATIENT_ALTERNATIONS = 6
 _ROUGH = 1e-2  # relative gap of the subsample that the rounds start from
+
+
+def is_plain(K: npt.NDArray[Any] | None) -> bool:
+    """Return whether a matrix is what one compiled function is for."""
+    return K is not None and K.dtype == np.float64 and K.flags.carray
 
 
 def solve_dual(
@@ -124,6 +132,8 @@ class _QuadraticState(DualState):
     ) -> None:
         super().__init__(gram, task, beta, psd)
         self.polish = polish
+        plain = task.ridge is None and task.has_intercept and not polish
+        self.small = plain and task.n <= MOST_POINTS and is_plain(gram.whole)
         self.steps = pair_steps if task.has_intercept else single_steps
         self.decision = np.zeros(task.n)
         self.g = -task.p
@@ -135,6 +145,29 @@ class _QuadraticState(DualState):
     def _add_ridge(self, rows: Any, change: FloatArray) -> None:
         if self.task.ridge is not None:
             self.g[rows] += self.task.ridge[rows] * change
+
+    def improve(self, wanted: float, polish: bool) -> bool:
+        """Improve one block; see `DualState`."""
+        if not self.small:
+            return super().improve(wanted, polish)
+        task, K = self.task, self.gram.whole
+        enough, changed, curvature = small_round(
+            K, self.diagonal, task.p, task.lower, task.upper, task.epsilon, task.total,
+            self.beta, self.g, self.decision, whole_reduction(wanted), ROUNDOFF,
+        )  # fmt: skip
+        self.exact = True
+        self.note_curvature(curvature)
+        # Where that was not enough, Newton steps come first.
+        return bool(changed) if enough else super().improve(wanted, True)
+
+    def refresh(self) -> None:
+        """Take the rounding errors of many steps out of beta and its gradient."""
+        if self.small and not self.exact:
+            task = self.task
+            state = self.beta, self.g, self.decision
+            renew(self.gram.whole, task.p, task.lower, task.upper, task.total, *state)
+            self.exact = True
+        super().refresh()
 
     def gradient(self) -> FloatArray:
         """Return ``g``."""

@@ -99,8 +99,13 @@ def run_jobs(
     >>> sorted(run_jobs(pow, [(0,), (1,), (2,)], shared=(3,), n_jobs=2))
     [(0, 1), (1, 3), (2, 9)]
     """
-    left = dict(enumerate(jobs))
     shared = shared if isinstance(shared, Shared) else Shared(*shared)
+    if _one_at_a_time(n_jobs, prefer):
+        with one_blas_thread():
+            for number, job in enumerate(jobs):
+                yield number, function(*shared.values, *job)
+        return
+    left = dict(enumerate(jobs))
     failures = 0  # without a job that ended in between
     while True:
         try:
@@ -138,19 +143,24 @@ def n_threads(n_jobs: int | None) -> int:
     return int(effective_n_jobs(n_jobs)) if shares_memory() else 1
 
 
+def _one_at_a_time(n_jobs: int | None, prefer: str) -> bool:
+    """Return whether jobs run here one by one: joblib's dispatch takes as long as a small one."""
+    backend, usual = get_active_backend(prefer=prefer)
+    if type(backend).__name__ in ("DaskDistributedBackend", "RayBackend"):
+        return False
+    wanted = usual if n_jobs is None else n_jobs
+    return bool(backend.effective_n_jobs(1 if wanted is None else wanted) == 1)
+
+
 def _run(
     function: Function, jobs: Jobs, shared: Shared, n_jobs: int | None, prefer: str
 ) -> Iterable[tuple[int, Any]]:
-    backend, usual_n_jobs = get_active_backend(prefer=prefer)
+    backend, _ = get_active_backend(prefer=prefer)
     name = type(backend).__name__
     if name == "DaskDistributedBackend":
         return _run_on_dask(backend.client, function, jobs, shared)
     if name == "RayBackend":
         return _run_on_ray(function, jobs, shared)
-    at_a_time = usual_n_jobs if n_jobs is None else n_jobs
-    if backend.effective_n_jobs(1 if at_a_time is None else at_a_time) == 1:
-        # As joblib would, without its cost: a tenth of a small problem's.
-        return (_call(function, shared, *item) for item in jobs.items())
     as_they_end = getattr(backend, "supports_return_generator", False)
     parallel: Any = Parallel(
         n_jobs=n_jobs,

@@ -39,6 +39,9 @@ SEARCHES = (
     (GPKRegressorCV(), "friedman"),
     (MKLClassifierCV(), "cancer"),
     (KernelRidgeRegressorCV(), "friedman"),
+    # Searches of some tenths of a second, on more rows.
+    (KernelSVCCV(), "two halves of friedman"),
+    (KernelRidgeRegressorCV(), "more of friedman"),
 )
 
 
@@ -46,7 +49,10 @@ def data(name):
     if name == "cancer":
         X, y = CANCER
         return scale(X), y
-    return make_friedman1(500, 5, random_state=0)
+    if name == "friedman":
+        return make_friedman1(500, 5, random_state=0)
+    X, y = make_friedman1(2000, 5, noise=1.0, random_state=0)
+    return X, y > np.median(y) if name.startswith("two") else y
 
 
 def run(search, X, y, n_jobs):

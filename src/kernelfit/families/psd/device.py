@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelfit.families.psd.tessellated import BoxFunctions
+from kernelfit.families.psd.box_points import BoxFunctions
 from kernelfit.kernels.device import locality_order
 from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.kernels.monomials import Array, IntArray

@@ -29,6 +29,7 @@ from functools import cached_property
 
 import numpy as np
 
+from kernelfit.families.psd.box_points import BoxFunctions, BoxPoints
 from kernelfit.kernels.monomials import (
     Array,
     IntArray,
@@ -49,84 +50,6 @@ from kernelfit.linalg.symmetric import DenseMatrix
 
 _ROWS = 64  # of a Gram matrix computed before they are mirrored
 _MOMENT_BYTES = 2**21  # of moments held at a time: they stay near the processor
-
-
-@dataclass(frozen=True)
-class BoxFunctions:
-    """The functions of a factor U at some points; see the module's head.
-
-    Attributes
-    ----------
-    X, tails : ndarray of shape (m, n)
-        The points, and what is left of the box above them in each coordinate.
-    g : ndarray of shape (m, r)
-        The part of g that is constant in z.
-    slope : ndarray of shape (m, r, n)
-        Its linear part, for degree 2; of shape (r, n) for degree 1.
-    Q : ndarray of shape (r, n, n)
-        Its quadratic part.
-    H, F : ndarray of shape (m, r * n_z)
-    """
-
-    X: Array
-    tails: Array
-    g: Array
-    slope: Array
-    Q: Array
-    H: Array
-    F: Array
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    def take(self, rows: IntArray | slice) -> "BoxFunctions":
-        """Return the functions at some of the points."""
-        return replace(
-            self,
-            X=self.X[rows],
-            tails=self.tails[rows],
-            g=self.g[rows],
-            slope=self.slope[rows] if self.slope.ndim == 3 else self.slope,
-            H=self.H[rows],
-            F=self.F[rows],
-        )
-
-    @cached_property
-    def columns(self) -> tuple[Array, ...]:
-        """X, tails, g, H and F with the points in columns."""
-        arrays = (self.X, self.tails, self.g, self.H, self.F)
-        return tuple(np.ascontiguousarray(array.T) for array in arrays)
-
-    @cached_property
-    def slope_columns(self) -> Array:
-        """The slopes of degree 2 with the points in columns."""
-        return np.ascontiguousarray(np.moveaxis(self.slope, 0, -1))
-
-
-@dataclass(frozen=True)
-class BoxPoints:
-    """Points with what all factors and responses need of them.
-
-    Attributes
-    ----------
-    X : ndarray of shape (m, n)
-        The points, in the box.
-    tails : ndarray of shape (m, n)
-        What is left of the box above them in each coordinate.
-    Z : ndarray of shape (m, n_x)
-        Their monomials.
-    moments : ndarray of shape (m, n_moments)
-        On the boxes above them.
-    """
-
-    X: Array
-    tails: Array
-    Z: Array
-    moments: Array
-
-    def take(self, rows: IntArray) -> "BoxPoints":
-        """Return some of the points."""
-        return BoxPoints(self.X[rows], self.tails[rows], self.Z[rows], self.moments[rows])
 
 
 @dataclass(frozen=True)

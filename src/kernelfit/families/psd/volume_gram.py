@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernelfit.families.psd.tessellated import BoxFunctions
+from kernelfit.families.psd.box_points import BoxFunctions
 from kernelfit.kernels.monomials import Array, IntArray
 from kernelfit.kernels.tessellated import add_product, mirror
 

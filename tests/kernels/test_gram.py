@@ -225,6 +225,25 @@ def test_many_rows_are_computed_in_chunks(K, monkeypatch):
     np.testing.assert_allclose(exact_decision(gram, np.ones(N)), K.sum(axis=0), rtol=1e-12)
 
 
+def test_more_rows_than_the_cache_keeps_leave_it_as_it_is(K):
+    products = []
+
+    def compute_product(idx, coef):
+        products.append(list(idx))
+        return K[:, idx] @ coef
+
+    gram, source = row_gram(K, 5, compute_product=compute_product)
+    out, coef = np.zeros(N), np.arange(1.0, 9.0)
+    gram.accumulate(np.array([2, 7, 1]), coef[:3], out)  # kept
+    source.calls.clear()
+    idx = np.array([2, 3, 4, 5, 6, 7, 8, 9])
+    gram.accumulate(idx, coef, out)
+    assert products == [[3, 4, 5, 6, 8, 9]] and source.calls == []
+    np.testing.assert_allclose(out, K[[2, 7, 1]].T @ coef[:3] + K[idx].T @ coef, rtol=1e-12)
+    gram.accumulate(np.array([2, 7, 1, 3]), coef[:4], out)
+    assert len(products) == 1 and [list(call) for call in source.calls] == [[3]]
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_memory_is_bounded(dtype):
     n, room = 2000, 400_000

@@ -1,4 +1,5 @@
 import pickle
+from threading import get_ident
 
 import numpy as np
 import pytest
@@ -87,6 +88,24 @@ def test_chunks_are_joined(dtype, rng, monkeypatch):
             error = 30 * np.finfo(dtype).eps * np.abs(kernel(X, X[5:25])).max()
             product = source.product(np.arange(5, 25), coef)
             np.testing.assert_allclose(product, expected, atol=20 * error, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_threads_change_no_bit(kernel, rng, monkeypatch):
+    monkeypatch.setattr("kernelfit.kernels.rows._TILE_ROWS", 4)
+    monkeypatch.setattr("kernelfit.kernels.rows._TILE_COLUMNS", 7)
+    monkeypatch.setattr("kernelfit.kernels.rows._THREAD_COLUMNS", 8)
+    source, idx = KernelRows(kernel, data(rng, 40)), np.array([3, 0, 29, 8, 15])
+    found, threads = [], set()
+    computed = source._evaluator.tiles
+    source._evaluator.tiles = lambda *args: (threads.add(get_ident()), computed(*args))[1]
+    for n_threads in (1, 2, 3):
+        monkeypatch.setattr("kernelfit.kernels.rows.blas_threads", lambda n=n_threads: n)
+        found.append((source.rows(idx), source.product(idx, np.arange(1.0, 6.0))))
+    for rows, product in found[1:]:
+        np.testing.assert_array_equal(rows, found[0][0])
+        np.testing.assert_array_equal(product, found[0][1])
+    assert (len(threads) > 1) == isinstance(kernel, Linear | Polynomial | RBF)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -22,7 +22,7 @@ _MIN_CACHED_ROWS = 4
 _MANY = 256  # rows of a block from which it pays to look for runs of successive indices
 _MAX_RUNS = 4  # up to which blocks are copied, not entries
 # Bytes of rows computed at a time, and how many rows at least.
-_MAX_TEMPORARY, _MIN_STEP = 2**26, 32
+_MAX_TEMPORARY, _MIN_STEP = 2**26, 64
 
 
 class Gram(Protocol):
@@ -180,6 +180,9 @@ class RowGram:
     exact_product : callable, default=None
         ``exact_product(idx, coef) -> K[:, idx] @ coef`` in float64; from whole exact rows when
         None.
+    compute_product : callable, default=None
+        The same from rows as the cache has them, for more rows than it can keep; from whole rows
+        when None.
     """
 
     whole = None  # never in memory
@@ -195,6 +198,7 @@ class RowGram:
         exact_rows: RowFunction | None = None,
         exact_block: RowFunction | None = None,
         exact_product: ProductFunction | None = None,
+        compute_product: ProductFunction | None = None,
     ) -> None:
         self.n = len(diagonal)
         self.dtype: np.dtype[Any] = np.dtype(dtype)
@@ -204,6 +208,7 @@ class RowGram:
         self._exact_rows = compute_rows if exact_rows is None else exact_rows
         self._exact_block = exact_block
         self._exact_product = exact_product
+        self._compute_product = compute_product
         # Whether cached rows are. Two methods bound to one object are equal, but not identical.
         self._is_exact = self._exact_rows == compute_rows and self.dtype == np.float64
         self._step = max(_MIN_STEP, _MAX_TEMPORARY // (8 * self.n))
@@ -233,6 +238,7 @@ class RowGram:
             exact_rows=exact.rows,
             exact_block=exact.block,
             exact_product=exact.product,
+            compute_product=source.product,
         )
 
     def diagonal(self) -> Array:
@@ -270,6 +276,12 @@ class RowGram:
 
     def accumulate(self, idx: Array, coef: Array, out: Array) -> None:
         """Add K[idx].T @ coef to the float64 array `out`."""
+        if self._compute_product is not None:
+            missing = self._slot_of_row[idx] < 0
+            if np.count_nonzero(missing) > len(self._last_use):
+                # Storing them would cost more, and leave none of what the cache has.
+                out += self._compute_product(idx[missing], coef[missing])
+                idx, coef = idx[~missing], coef[~missing]
         for positions, source, places in self._visit(idx):
             add_rows(source, places, coef[positions], out)
 

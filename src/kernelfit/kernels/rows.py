@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,13 +22,15 @@ from kernelfit.kernels.distances import (
 )
 from kernelfit.kernels.standard import RBF, Linear, Polynomial
 from kernelfit.linalg.indexed import add_rows
+from kernelfit.utils.threads import blas_threads, one_blas_thread
 
 Kernel = Callable[..., Array]
 
 # Rows and columns computed at a time: few enough for the second cache of a processor, and enough of
 # them to make matrix products worth while.
 _TILE_ROWS, _TILE_COLUMNS = 128, 1024
-_MAX_COPY = 2**27  # bytes of data up to which transposed copies are kept
+_THREAD_COLUMNS = 2**14  # at least, for a thread of its own
+_MAX_COPY = 2**28  # bytes up to which transposed copies of the data are kept
 _EXPONENT_ERROR = 1e-6  # rounding error that the exponent of a Gaussian kernel may have
 _SINGLE_RANGE = 1e-30, 1e30  # of the largest numbers that are computed or kept in float32
 
@@ -79,29 +82,56 @@ class KernelRows:
     def product(self, idx: Array, coef: Array) -> Array:
         """Return k(X, X[idx]) @ coef in float64, without keeping the kernel values."""
         out = np.zeros(self.n)
-        for start in range(0, len(idx), _TILE_ROWS):
-            part = slice(start, start + _TILE_ROWS)
-            places = np.arange(len(idx[part]))
-            for first, tile in self._evaluator.tiles(idx[part], None):
-                target = out[first : first + tile.shape[1]]
-                add_rows(tile.astype(self.dtype, copy=False), places, coef[part], target)
+
+        def add(columns: range) -> None:
+            for start in range(0, len(idx), _TILE_ROWS):
+                part = slice(start, start + _TILE_ROWS)
+                places = np.arange(len(idx[part]))
+                for first, tile in self._evaluator.tiles(idx[part], None, columns):
+                    target = out[first : first + tile.shape[1]]
+                    add_rows(tile.astype(self.dtype, copy=False), places, coef[part], target)
+
+        self._spread(add, self.n)
         return out
 
     def _values(self, idx: Array, columns: Array | None) -> Array:
         width = self.n if columns is None else len(columns)
         out = np.empty((len(idx), width), dtype=self.dtype)
-        for start in range(0, len(idx), _TILE_ROWS):
-            part = slice(start, start + _TILE_ROWS)
-            for first, tile in self._evaluator.tiles(idx[part], columns):
-                out[part, first : first + tile.shape[1]] = tile
+
+        def write(wanted: range) -> None:
+            for start in range(0, len(idx), _TILE_ROWS):
+                part = slice(start, start + _TILE_ROWS)
+                for first, tile in self._evaluator.tiles(idx[part], columns, wanted):
+                    out[part, first : first + tile.shape[1]] = tile
+
+        self._spread(write, width)
         return out
+
+    def _spread(self, work: Callable[[range], None], n: int) -> None:
+        """Do the work on n columns, in as many threads as linear algebra may use.
+
+        A tile is the same whatever thread computes it.
+        """
+        n_threads = 1
+        if n >= 2 * _THREAD_COLUMNS and isinstance(self._evaluator, _Dense):
+            n_threads = min(blas_threads(), n // _THREAD_COLUMNS)
+        if n_threads == 1:
+            work(range(n))
+            return
+        step = -(-n // (n_threads * _TILE_COLUMNS)) * _TILE_COLUMNS
+        parts = [range(n)[first : first + step] for first in range(0, n, step)]
+        with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(work, parts))
 
 
 class _Evaluator(Protocol):
-    def tiles(self, idx: Array, columns: Array | None) -> Iterator[tuple[int, Array]]:
+    def tiles(
+        self, idx: Array, columns: Array | None, wanted: range
+    ) -> Iterator[tuple[int, Array]]:
         """Yield k(X[idx], X[columns]) in tiles of columns, each with its first column.
 
-        Every column when `columns` is None. The next tile may be written over the last one.
+        Every column when `columns` is None; of these, those whose numbers are wanted. The next
+        tile may be written over the last one.
         """
 
 
@@ -115,7 +145,8 @@ class _Points:
     def __init__(self, X: Array, centre: Array | float, dtype: np.dtype[Any]) -> None:
         self._X, self._centre, self.dtype = X, centre, dtype
         everything = slice(0, len(X))
-        self.whole = self._copy(everything) if X.nbytes <= _MAX_COPY else None
+        fits = X.size * dtype.itemsize <= _MAX_COPY
+        self.whole = self._copy(everything) if fits else None
 
     def __len__(self) -> int:
         return len(self._X)
@@ -148,14 +179,15 @@ class _Dense(ABC):
     kernel: Any
     points: _Points
 
-    def tiles(self, idx: Array, columns: Array | None) -> Iterator[tuple[int, Array]]:
+    def tiles(
+        self, idx: Array, columns: Array | None, wanted: range
+    ) -> Iterator[tuple[int, Array]]:
         """Yield tiles; see `_Evaluator`."""
         A = np.ascontiguousarray(self.points.columns(idx).T)
         whole = self.points.whole if columns is None else self.points.columns(columns)
-        n = len(self.points) if columns is None else len(columns)
-        memory = np.empty(len(idx) * min(n, _TILE_COLUMNS), dtype=self.points.dtype)
-        for first in range(0, n, _TILE_COLUMNS):
-            width = min(_TILE_COLUMNS, n - first)
+        memory = np.empty(len(idx) * min(len(wanted), _TILE_COLUMNS), dtype=self.points.dtype)
+        for first in wanted[::_TILE_COLUMNS]:
+            width = min(_TILE_COLUMNS, wanted.stop - first)
             tile = memory[: len(idx) * width].reshape(len(idx), width)
             places = slice(first, first + width)
             XT, start = (self.points.columns(places), 0) if whole is None else (whole, first)
@@ -225,8 +257,10 @@ class _Sparse:
         self.XT = X.T.tocsr()
         self.norms = squared_norms(X)
 
-    def tiles(self, idx: Array, columns: Array | None) -> Iterator[tuple[int, Array]]:
-        """Yield some rows at a time as one tile."""
+    def tiles(
+        self, idx: Array, columns: Array | None, wanted: range
+    ) -> Iterator[tuple[int, Array]]:
+        """Yield one tile, of all columns."""
         XT = self.XT if columns is None else self.X[columns].T.tocsr()
         S = (self.X[idx] @ XT).toarray()
         if isinstance(self.kernel, RBF):
@@ -241,8 +275,10 @@ class _Callable:
         self.kernel = kernel
         self.X = X
 
-    def tiles(self, idx: Array, columns: Array | None) -> Iterator[tuple[int, Array]]:
-        """Yield one tile."""
+    def tiles(
+        self, idx: Array, columns: Array | None, wanted: range
+    ) -> Iterator[tuple[int, Array]]:
+        """Yield one tile, of all columns."""
         yield 0, self.kernel(self.X[idx], self.X if columns is None else self.X[columns])
 
 

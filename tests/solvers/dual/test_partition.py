@@ -9,7 +9,7 @@ from kernelfit.inspection import audit, diagnose_partition
 from kernelfit.kernels.gram import DenseGram, RowGram
 from kernelfit.kernels.radial import RBF
 from kernelfit.solvers.dual.partition import partition_start
-from kernelfit.solvers.dual.solve import solve_dual
+from kernelfit.solvers.dual.solve import _QuadraticState, solve_dual
 from kernelfit.tasks.losses import hinge, tube
 
 
@@ -92,3 +92,28 @@ def test_what_is_refused(data):
         diagnose_partition(model, X)
     with pytest.raises(ValueError, match="to be fitted with a partition"):
         diagnose_partition(KernelSVC().fit(X, group), X)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("epsilon", [0.0, 0.2])
+def test_a_start_that_is_too_long_is_shortened(epsilon):
+    rng = np.random.default_rng(0)
+    n = 1600  # more than one block
+    X = rng.standard_normal((n, 2))
+    K = np.exp(-0.01 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    task = tube(y, 1.0, epsilon)
+    start = task.project(y)
+    state = _QuadraticState(DenseGram(K), task, start.copy(), True)
+
+    def value(t):
+        return task.kappa(t * start) - 0.5 * t * t * start @ K @ start
+
+    best = max(value(t) for t in np.linspace(0.0, 1.0, 10_001))
+    assert value(1.0) < 0.0 < best
+    reached = task.kappa(state.beta) - 0.5 * state.beta @ K @ state.beta
+    assert best <= reached <= best * (1.0 + 1e-6)
+    np.testing.assert_allclose(state.gradient(), K @ state.beta - y, atol=1e-10)
+    # A start that is short enough stays.
+    short = _QuadraticState(DenseGram(K), task, state.beta.copy(), True)
+    np.testing.assert_allclose(short.beta, state.beta, rtol=1e-12)

@@ -141,6 +141,22 @@ class _QuadraticState(DualState):
             support = np.flatnonzero(beta)
             gram.accumulate(support, beta[support], self.g)
             self._add_ridge(slice(None), beta)
+            self._shorten()
+
+    def _shorten(self) -> None:
+        """Go back to the best point between zero and the start.
+
+        Solutions of blocks side by side are far too long where points of all blocks are similar.
+        """
+        task, beta = self.task, self.beta
+        if task.total:
+            return  # zero is not feasible
+        product = self.g + task.p
+        curvature = float(beta @ product)
+        gain = float(task.p @ beta) - task.epsilon * float(np.abs(beta).sum())
+        if curvature > gain > 0.0:
+            beta *= gain / curvature
+            self.g = (gain / curvature) * product - task.p
 
     def _add_ridge(self, rows: Any, change: FloatArray) -> None:
         if self.task.ridge is not None:

@@ -249,12 +249,9 @@ def test_rounding_far_above_the_objective_ends_the_training(solver):
 
 def test_advice_at_scales_far_off():
     X = np.random.default_rng(0).uniform(size=(20, 100))
-    y = X[:, 0]
     advice = "rounding prevents more, use normalize=True, lower C or raise tol"
     with pytest.warns(ConvergenceWarning, match=advice):
-        TKLClassifier(normalize=False).fit(X, y > 0.5)
-    with pytest.warns(ConvergenceWarning, match="rounding prevents more, lower C or raise tol"):
-        TKLRegressor(C=1e20).fit(X, y)
+        TKLClassifier(normalize=False).fit(X, X[:, 0] > 0.5)
     with pytest.warns(ConvergenceWarning, match="problems: lower C or raise max_iter=3 or tol"):
         TKLRegressor(C=1e6, max_iter=3).fit(*friedman())
     with pytest.warns(ConvergenceWarning, match="problems: raise max_iter=3 or tol"):

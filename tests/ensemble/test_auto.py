@@ -355,11 +355,11 @@ def test_many_rows_are_searched_in_part_and_trained_on_landmarks(monkeypatch):
     options = {"members": [*FEW, "forest", "additive"], "random_state": 0}
     exact = AutoKernelRegressor(**options).fit(X[:600], y[:600])
     assert exact.search_rows_ == 160
-    assert exact.training_ == "exact on 600 rows"
+    assert exact.training_.startswith("exact on 600 rows, with weights learned on 300 rows")
     monkeypatch.setattr(engine_module, "_MAX_MATRIX_BYTES", 8 * 300**2)
     monkeypatch.setattr(training_module, "_LANDMARKS", 250)
     few = AutoKernelRegressor(**options).fit(X[:600], y[:600])
-    assert few.training_ == "250 landmarks of 600 rows"
+    assert few.training_.startswith("250 landmarks of 600 rows, with weights")
     assert exact.score(X[600:], y[600:]) > 0.9
     assert few.score(X[600:], y[600:]) > exact.score(X[600:], y[600:]) - 0.03
     assert np.isfinite(few.predict_interval(X[600:])).all()

@@ -15,6 +15,7 @@ from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.folds import balanced_parts
 from kernelfit.ensemble.members import Member
 from kernelfit.ensemble.outcome import Classification, Regression
+from kernelfit.ensemble.rehearsal import rehearse
 from kernelfit.ensemble.search import MAX_ROWS, Clock, Fold, Found, Search
 from kernelfit.ensemble.training import Trained, train, training_seconds
 from kernelfit.utils.checkpoint import Checkpoint
@@ -24,6 +25,7 @@ Array = NDArray[Any]
 _SMALL = 0.02  # weights below do not pay for the time of a prediction
 _SMALL_COMPRESSED = 0.05
 _PART_ROWS = 100  # of a part that is balanced in the target
+_REHEARSED = 2  # times MAX_ROWS: from so many rows on, weights come from machines of half of them
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,14 @@ class Ensemble:
         Of all candidates.
     keep : ndarray of int
         The candidates in use.
+    fold_combination : MeanCombination or ProbabilityCombination
+        Of these, for machines of the folds.
     combination : MeanCombination or ProbabilityCombination
-        Of these.
+        Of these, for machines of all rows.
+    weighed : ndarray of int
+        The rows that the weights of the latter come from.
+    weighed_scores : ndarray of shape (n_members, len(weighed), k)
+        What the members say of these, not trained on them.
     trained : Trained
         These, trained on all rows.
     device : str, default=None
@@ -67,7 +75,10 @@ class Ensemble:
     scores: Array
     alone: Any
     keep: Array
+    fold_combination: Any
     combination: Any
+    weighed: Array
+    weighed_scores: Array
     trained: Trained
     device: str | None = None
 
@@ -82,6 +93,14 @@ class Ensemble:
         candidates = self.candidates
         return [candidates[k] for k in self.keep]
 
+    @property
+    def how(self) -> str:
+        """How the members were trained and mixed, in words."""
+        if self.combination is self.fold_combination:
+            return self.trained.how
+        half = len(self.weighed)
+        return f"{self.trained.how}, with weights learned on {half} rows from machines of the rest"
+
     def __call__(self, table: Array) -> Array:
         """Return predictions of shape (n,), or probabilities of shape (n, n_classes)."""
         return np.asarray(self.combination(self.trained.machines(table, self.device)))
@@ -95,6 +114,7 @@ def assemble(
     seed: int,
     single: bool = False,
     compress: bool = False,
+    exchangeable: bool = False,
     n_jobs: int | None = None,
     clock: Clock | None = None,
     report: Callable[..., None] = lambda *_: None,
@@ -115,6 +135,8 @@ def assemble(
         Whether to use the best member alone.
     compress : bool, default=False
         Whether to predict faster at some loss.
+    exchangeable : bool, default=False
+        Whether rows may be divided at will; not where the folds have a meaning.
     n_jobs : int, default=None
         Folds, and members at the end, worked on at a time; the result does not depend on it.
     clock : Clock, default=None
@@ -134,41 +156,89 @@ def assemble(
     if np.isfinite(clock.limit):  # to combine and to train three members
         one = training_seconds(n, choose_engine(device))
         clock.reserved = min(0.2 * clock.limit + 3.0 * one, 0.5 * clock.limit)
-    rows, folds, order = _search_rows(data, folds, seed)
+    order = _balanced_order(data, seed)
+    rows, folds, first = _search_rows(folds, order)
     sample = data.take(rows)
     search = Search(
-        sample, folds, order, seed=seed, n_jobs=n_jobs, clock=clock, report=report,
+        sample, folds, first, seed=seed, n_jobs=n_jobs, clock=clock, report=report,
         checkpoint=checkpoint, device=device,
     )  # fmt: skip
     found = search.run(recipes)
     members = [member for one in found for member in one.members]
     scores = np.concatenate([one.scores[one.chosen] for one in found])
-    outcome: Any = (
-        Regression(sample.targets, sample.weight)
-        if sample.labels is None
-        else Classification(sample.labels, sample.weight)
-    )
     if not len(scores):
         raise ValueError(
             "expected data of moderate size, got overflow in the training of all members"
         )
-    alone = outcome.combine(scores, search.tested, single)
-    keep = np.flatnonzero(alone.stack.weights >= (_SMALL_COMPRESSED if compress else _SMALL))
-    if not len(keep):
-        keep = np.argsort(-alone.stack.weights, kind="stable")[:5]
+    tested = search.tested
+    folded = Evidence(
+        _outcome(sample.take(tested)), rows[tested], np.arange(len(members)), scores[:, tested]
+    )
+    alone = folded.combine(single)
     # A fold tries several members, so this is more than one takes, features included.
-    share = n / (len(search.folds) * len(search.tested))
+    share = n / (len(search.folds) * len(tested))
     seconds = np.array([share * one.seconds for one in found for _ in one.members])
-    trained = train(
-        data, [members[k] for k in keep], alone.stack.weights[keep], seconds[keep],
-        seed=seed, n_jobs=n_jobs, clock=clock, compress=compress, device=device,
-    )  # fmt: skip
+    options: Any = {
+        "seed": seed, "n_jobs": n_jobs, "clock": clock, "compress": compress, "device": device
+    }  # fmt: skip
+    evidence, weights = folded, alone.stack.weights
+    if exchangeable and n >= _REHEARSED * MAX_ROWS:
+        rehearsal = rehearse(data, order, members, weights, seconds, **options)
+        if rehearsal is not None:
+            outcome = _outcome(data.take(rehearsal.rows))
+            evidence = Evidence(outcome, rehearsal.rows, rehearsal.chosen, rehearsal.scores)
+            weights = evidence.combine(single).stack.weights
+            options["learned"] = rehearsal.metrics
+    used = np.flatnonzero(weights >= (_SMALL_COMPRESSED if compress else _SMALL))
+    if not len(used):
+        used = np.argsort(-weights, kind="stable")[:5]
+    keep = evidence.members[used]
+    trained = train(data, [members[k] for k in keep], weights[used], seconds[keep], **options)
     keep = keep[trained.chosen]
-    combination = outcome.combine(scores[keep], search.tested, single)
+    fold_combination = combination = folded.take(keep).combine(single)
+    shown = evidence.take(used[trained.chosen])
+    if evidence is not folded:
+        combination = shown.combine(single)
     return Ensemble(
-        sample, rows, search.folds, search.tested, search.considered, found, scores, alone,
-        keep, combination, trained, device,
+        sample, rows, search.folds, tested, search.considered, found, scores, alone, keep,
+        fold_combination, combination, shown.rows, shown.scores, trained, device,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What members say of rows that they were not trained on: weights come from it.
+
+    Attributes
+    ----------
+    outcome : Regression or Classification
+        Of these rows.
+    rows : ndarray of int
+        Which of all rows these are.
+    members : ndarray of int
+        Which of the candidates.
+    scores : ndarray of shape (n_members, n_rows, k)
+    """
+
+    outcome: Any
+    rows: Array
+    members: Array
+    scores: Array
+
+    def take(self, which: Array) -> "Evidence":
+        """Return the evidence on some of the members."""
+        return Evidence(self.outcome, self.rows, self.members[which], self.scores[which])
+
+    def combine(self, single: bool) -> Any:
+        """Return the best combination of the members, or the best of them."""
+        return self.outcome.combine(self.scores, np.arange(len(self.rows)), single)
+
+
+def _outcome(data: Data) -> Any:
+    """Return what is predicted."""
+    if data.labels is None:
+        return Regression(data.targets, data.weight)
+    return Classification(data.labels, data.weight)
 
 
 def leave_out(folds: Sequence[Fold], k: int) -> tuple[Array, list[Fold]]:
@@ -206,15 +276,17 @@ def balanced_folds(data: Data, n_folds: int, seed: int) -> list[Fold]:
     return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(part.max() + 1)]
 
 
-def _search_rows(
-    data: Data, folds: Sequence[Fold], seed: int
-) -> tuple[Array, Sequence[Fold], Array]:
-    """Return the rows to search on, their folds, and an order with balanced beginnings."""
-    n = len(data.weight)
+def _balanced_order(data: Data, seed: int) -> Array:
+    """Return all rows in an order with balanced beginnings."""
     values = data.targets[:, 0] if data.labels is None else data.labels
-    rng = np.random.default_rng(seed)
-    part = balanced_parts(values, -(-n // _PART_ROWS), data.labels is not None, rng)
-    order = np.argsort(part, kind="stable")
+    n_parts = -(-len(data.weight) // _PART_ROWS)
+    part = balanced_parts(values, n_parts, data.labels is not None, np.random.default_rng(seed))
+    return np.argsort(part, kind="stable")
+
+
+def _search_rows(folds: Sequence[Fold], order: Array) -> tuple[Array, Sequence[Fold], Array]:
+    """Return the rows to search on, their folds, and their order."""
+    n = len(order)
     if n <= MAX_ROWS:
         return np.arange(n), folds, order
     rows = np.sort(order[:MAX_ROWS])

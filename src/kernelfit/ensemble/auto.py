@@ -82,9 +82,11 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     certificate_ : dict
         "stack", the duality gap of the weights; "pull", the rho of
         their problem; "machines", the relative gaps of the members.
-    fold_predictions_ : ndarray of shape (n_members, search_rows_, n_classes)
-        Probabilities of the members out of fold, for the rows that they were compared on.
-    search_indices_ : ndarray of int of shape (search_rows_,)
+    fold_predictions_ : ndarray of shape (n_members, n_rows, n_classes)
+        Probabilities of the members for rows on which they were not trained; the weights come from
+        these. Out of fold, for the rows that members were compared on; from 5,000 rows on, unless
+        `cv` divides them, by machines of half of the rows for the other half.
+    search_indices_ : ndarray of int of shape (n_rows,)
         These rows.
     feature_importances_ : ndarray of shape (n_features,)
         By how much the loss rises when a column is shuffled among the rows that a fold tests, as
@@ -260,9 +262,11 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     certificate_ : dict
         "stack", the duality gap of the weights, with targets in units of half their range; "pull",
         the rho of their problem; "machines", the relative gaps of the members.
-    fold_predictions_ : ndarray of shape (n_members, search_rows_)
-        Predictions of the members out of fold, for the rows that they were compared on.
-    search_indices_ : ndarray of int of shape (search_rows_,)
+    fold_predictions_ : ndarray of shape (n_members, n_rows)
+        Predictions of the members for rows on which they were not trained; the weights come from
+        these. Out of fold, for the rows that members were compared on; from 5,000 rows on, unless
+        `cv` divides them, by machines of half of the rows for the other half.
+    search_indices_ : ndarray of int of shape (n_rows,)
         These rows.
     feature_importances_ : ndarray of shape (n_features,)
         By how much the loss rises when a column is shuffled among the rows that a fold tests, as

@@ -189,14 +189,16 @@ class AutoKernel(BaseEstimator):
         with ProgressBar(bool(self.verbose), clock.limit) as bar:
             found = assemble(
                 data, folds, recipes, seed=seed, single=not self.ensemble, compress=self.compress,
+                exchangeable=self.cv is None or isinstance(self.cv, Integral),
                 n_jobs=self.n_jobs, clock=clock, report=bar.show,
                 checkpoint=self._open_checkpoint(data, folds, seed), device=self.device,
             )  # fmt: skip
         self._data, self._cv_folds, self._seed = found.sample, found.folds, seed
-        self._tested, self.search_indices_ = found.tested, rows[found.rows[found.tested]]
+        self._weighed_scores, self.search_indices_ = found.weighed_scores, rows[found.weighed]
         self._weighted, self._recipes, self._members = weighted, found.recipes, found.members
         self._combination, self._machines = found.combination, found.trained.machines
-        self._scores, self._fold_machines = found.scores[found.keep], None
+        self._fold_combination, self._fold_machines = found.fold_combination, None
+        self._scores = found.scores[found.keep]
         self.leaderboard_ = tabulate(found, self._fold_scores())
         self.members_ = [member.name for member in self._members]
         self.weights_ = self._combination.stack.weights
@@ -206,7 +208,7 @@ class AutoKernel(BaseEstimator):
             "machines": np.array([machine.gap for machine in self._machines.machines]),
         }
         self.search_rows_ = len(found.tested)
-        self.training_ = found.trained.how
+        self.training_ = found.how
         self.fit_time_ = clock.spent
 
     def _open_checkpoint(self, data, folds, seed):
@@ -223,11 +225,11 @@ class AutoKernel(BaseEstimator):
 
     @property
     def fold_predictions_(self):
-        """What the members say of the rows that were searched, out of fold."""
+        """What the members say of rows that they were not trained on, for the weights."""
         check_is_fitted(self)
-        scores = self._scores[:, self._tested]
         alone = self._combination.alone
-        return np.stack([self._shown(alone(k, one)) for k, one in enumerate(scores)])
+        scores = enumerate(self._weighed_scores)
+        return np.stack([self._shown(alone(k, one)) for k, one in scores])
 
     def _fold_scores(self):
         return FoldScores(self, self._data, self._cv_folds, self._weighted)
@@ -284,9 +286,9 @@ class AutoKernel(BaseEstimator):
         rows = np.concatenate(tests)
         fold = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
         ahead = np.stack(
-            [self._combination(one(table, self.device)) for one in self._trained_folds()]
+            [self._fold_combination(one(table, self.device)) for one in self._trained_folds()]
         )
-        return ahead, self._combination(self._scores)[rows], fold, self._data.take(rows)
+        return ahead, self._fold_combination(self._scores)[rows], fold, self._data.take(rows)
 
     @property
     def feature_importances_(self):
@@ -295,7 +297,7 @@ class AutoKernel(BaseEstimator):
         if "_importances" not in self.__dict__:
             rise = shuffled_losses(
                 self._trained_folds(), self._cv_folds, self._data,
-                self._combination, np.random.default_rng(self._seed), self.device,
+                self._fold_combination, np.random.default_rng(self._seed), self.device,
             )  # fmt: skip
             rise = np.maximum(rise, 0.0)
             self._importances = rise / rise.sum() if rise.any() else rise

@@ -21,7 +21,8 @@ Array = NDArray[Any]
 _TREES = 100
 _LEAF = 3.0  # the least weight of the rows in a leaf
 _GRID = 2.0**16  # to a unit of the targets, whose spread is one
-_METRIC_POINTS = 300  # that a metric is learned from, at most
+# Points that a metric is learned from, at most; and where there are many rows.
+_METRIC_POINTS, _MANY_METRIC_POINTS, _MANY_ROWS = 300, 800, 2500
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,8 @@ def learn_features(data: Data, recipe: Recipe, seed: int, n_jobs: int | None = N
         return Features(view, forest=_grow(view(data.table), data, best_splits, seed, n_jobs))
     if recipe.metric == "none":
         return Features(view)
-    points = draw_points(view(data.table), data.targets, data.weight, _METRIC_POINTS, seed)
+    most = _METRIC_POINTS if len(data.weight) <= _MANY_ROWS else _MANY_METRIC_POINTS
+    points = draw_points(view(data.table), data.targets, data.weight, most, seed)
     if not points.Y.any():  # constant targets teach nothing
         return Features(view)
     learned = (

@@ -65,10 +65,11 @@ class TrainingPart:
     def learn(self, members: Sequence[Member], n_jobs: int | None) -> None:
         """Learn the features of some members, several at a time."""
         recipes = {self._key(member.recipe): member.recipe for member in members}
+        recipes = {key: one for key, one in recipes.items() if key not in self._features}
         jobs = [(recipe, self._seed) for recipe in recipes.values()]
         learned = run_in_order(learn_features, jobs, (self._data,), n_jobs=n_jobs)
         self._features.update(zip(recipes, learned, strict=True))
-        for features in learned:
+        for features in self._features.values():
             self._points_of(features)
 
     def own(self, machine: Any, member: Member) -> Any:

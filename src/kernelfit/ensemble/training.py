@@ -72,6 +72,9 @@ def train(
     clock: Clock,
     compress: bool = False,
     device: str | None = None,
+    most: int = _MANY_ROWS_MEMBERS,
+    until: float | None = None,
+    learned: Sequence[tuple[Any, Features]] = (),
 ) -> Trained:
     """Train members on all rows, those of the largest weights first.
 
@@ -90,17 +93,26 @@ def train(
         Whether a quarter of the points is to span the machines.
     device : str, default=None
         Where to compute; the processor when None.
+    most : int, default=6
+        How many members to train where the rows are many.
+    until : float, default=None
+        Seconds since the start of the clock at which to end; its limit when None.
+    learned : sequence of (recipe, Features), default=()
+        Features that are not to be learned again.
 
     Returns
     -------
     Trained
     """
     n = len(data.weight)
+    until = clock.limit if until is None else until
     part = TrainingPart(data, seed, device, n_jobs if n > _MANY_ROWS else None)
+    for recipe, features in learned:
+        part.keep(recipe, features)
     order = np.argsort(-np.asarray(weights), kind="stable").tolist()
     if n > _MANY_ROWS:
-        order = order[:_MANY_ROWS_MEMBERS]
-    left = clock.limit - clock.spent
+        order = order[:most]
+    left = until - clock.spent
     m = n_landmarks(n, left / min(len(order), 2), choose_engine(device))
     if compress and n >= _FEWEST_LANDMARKS:
         m = min(n // 4, n if m is None else m)
@@ -118,7 +130,7 @@ def train(
                 seconds.append(taken)
             return Trained(Machines(machines), order, seconds, how)
         for k in order:
-            if machines and clock.limit - clock.spent < max(expected[k], seconds[-1]):
+            if machines and until - clock.spent < max(expected[k], seconds[-1]):
                 continue
             machine, taken = _timed(part, members[k], m)
             machines.append(machine)

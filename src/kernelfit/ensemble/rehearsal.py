@@ -86,7 +86,8 @@ def rehearse(
         return None
     trained = train(
         data.take(first), [members[k] for k in best], weights[best], 0.5 * expected[best],
-        most=_MEMBERS, until=clock.limit - clock.reserved, clock=clock, device=device, **options,
+        most=_MEMBERS, until=clock.limit - clock.reserved, like=len(order), clock=clock,
+        device=device, **options,
     )  # fmt: skip
     if len(trained.chosen) < min(_FEWEST, len(best)):
         return None

@@ -74,6 +74,7 @@ def train(
     device: str | None = None,
     most: int = _MANY_ROWS_MEMBERS,
     until: float | None = None,
+    like: int | None = None,
     learned: Sequence[tuple[Any, Features]] = (),
 ) -> Trained:
     """Train members on all rows, those of the largest weights first.
@@ -97,6 +98,8 @@ def train(
         How many members to train where the rows are many.
     until : float, default=None
         Seconds since the start of the clock at which to end; its limit when None.
+    like : int, default=None
+        Have machines spanned by as many points as those of so many rows; of these rows when None.
     learned : sequence of (recipe, Features), default=()
         Features that are not to be learned again.
 
@@ -112,8 +115,8 @@ def train(
     order = np.argsort(-np.asarray(weights), kind="stable").tolist()
     if n > _MANY_ROWS:
         order = order[:most]
-    left = until - clock.spent
-    m = n_landmarks(n, left / min(len(order), 2), choose_engine(device))
+    left, like = until - clock.spent, n if like is None else like
+    m = n_landmarks(like, left / min(len(order), 2), choose_engine(device))
     if compress and n >= _FEWEST_LANDMARKS:
         m = min(n // 4, n if m is None else m)
     if m is not None:  # only ridge machines are spanned by landmarks

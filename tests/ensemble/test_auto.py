@@ -15,7 +15,12 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from kernelfit import AutoKernelClassifier, AutoKernelRegressor, KernelSVC
+from kernelfit import (
+    AutoKernelClassifier,
+    AutoKernelRegressor,
+    KernelQuantileRegressor,
+    KernelSVC,
+)
 from kernelfit.ensemble import assemble as assemble_module
 from kernelfit.ensemble import engine as engine_module
 from kernelfit.ensemble import search as search_module
@@ -107,6 +112,8 @@ def test_intervals_cover(regressor, friedman):
         low, high = regressor.predict_interval(X, alpha).T
         assert np.mean((low <= y) & (y <= high)) >= 1 - alpha - 0.05
         assert np.mean(high - low) < np.ptp(y)
+    with pytest.raises(ValueError, match="expected alpha between 0 and 1, got 'a'"):
+        regressor.predict_interval(np.zeros((1, 6)), "a")
     with pytest.raises(ValueError, match="expected alpha between 0 and 1, got 1"):
         regressor.predict_interval(X, 1)
 
@@ -386,3 +393,46 @@ def test_progress_is_shown(friedman, capsys):
     shown = capsys.readouterr().err
     assert "laplacian (ranks); best: " in shown
     assert "s left" in shown
+
+
+@pytest.mark.parametrize("unit", [1e-9, 0.3])
+def test_shares_as_weights_do_not_depend_on_their_unit(friedman, unit):
+    X, y, X_test, _ = friedman
+    share = np.linspace(0.5, 1.0, len(y))
+    models = [
+        AutoKernelRegressor(members=FEW, random_state=0).fit(X, y, sample_weight=factor * share)
+        for factor in (1.0, unit)
+    ]
+    assert models[0].members_ == models[1].members_
+    predictions = [model.predict(X_test) for model in models]
+    np.testing.assert_allclose(predictions[1], predictions[0], rtol=1e-6)
+
+
+def test_what_does_not_fit_is_said_before_the_search(friedman, binary, monkeypatch):
+    def search(*args, **kwargs):
+        raise AssertionError("the search began")
+
+    monkeypatch.setattr("kernelfit.ensemble.base.assemble", search)
+    with pytest.raises(ValueError, match="'scoring' parameter"):
+        AutoKernelClassifier(scoring="bogus").fit(*binary[:2])
+    with pytest.raises(ValueError, match="continuous"):
+        AutoKernelRegressor(scoring="accuracy").fit(*friedman[:2])
+    words = np.where(binary[1], "yes", "no")
+    with pytest.raises(ValueError, match="pos_label"):
+        AutoKernelClassifier(scoring="f1").fit(binary[0], words)
+    with pytest.raises(ValueError, match="at most 30 columns for member 'additive', got 31"):
+        AutoKernelClassifier(members=["additive"]).fit(np.eye(31), np.arange(31) % 2)
+
+
+def test_members_with_several_predictions_a_row_are_refused(friedman):
+    model = AutoKernelRegressor(members=[KernelQuantileRegressor([0.1, 0.9])], random_state=0)
+    with pytest.raises(ValueError, match="one prediction a row of member KernelQuantileRegressor"):
+        model.fit(*friedman[:2])
+
+
+def test_folds_that_test_all_of_their_rows_have_no_honest_score(friedman):
+    rows = np.arange(120)
+    model = AutoKernelRegressor(members=FEW[:1], cv=[(rows, rows)] * 2, random_state=0)
+    model.fit(*friedman[:2])
+    with pytest.raises(ValueError, match="do not test, for cv_score_, got 0 in fold 1"):
+        _ = model.cv_score_

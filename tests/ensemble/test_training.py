@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_friedman1
 
 from kernelfit.ensemble import engine as engine_module
+from kernelfit.ensemble.features import Data
+from kernelfit.ensemble.members import Member, Recipe, default_recipes
+from kernelfit.ensemble.part import Machines, TrainingPart
 from kernelfit.ensemble.search import Clock
-from kernelfit.ensemble.training import n_landmarks, training_seconds
+from kernelfit.ensemble.training import n_landmarks, train, training_seconds
 
 
 @pytest.fixture
@@ -39,3 +43,31 @@ def test_clock():
     assert clock.allows(20.0)
     assert not clock.allows(49.0)  # training follows
     assert 0.0 <= clock.spent < 50.0
+
+
+def test_the_first_member_is_one_that_there_is_time_for():
+    """The first is trained in any case, so it must not be the slowest."""
+    X, y = make_friedman1(60, n_features=5, random_state=0)
+    data = Data(X, np.zeros(5, dtype=bool), y[:, None] / 30.0, None, np.ones(60))
+    members = [Member(default_recipes(5, classify=False)[0], 1.0, ridge) for ridge in (0.1, 1.0)]
+    options = {"seed": 0, "n_jobs": None, "clock": Clock(limit=5.0)}
+    weights = np.array([0.9, 0.1])
+    assert train(data, members, weights, np.array([100.0, 1e-9]), **options).chosen == [1]
+    assert train(data, members, weights, np.array([100.0, 50.0]), **options).chosen == [1]
+    assert train(data, members, weights, np.array([1e-9, 1e-9]), **options).chosen == [0, 1]
+
+
+@pytest.mark.parametrize("metric", ["none", "splits"])
+def test_forests_of_landmarks_have_leaves_that_hold_landmarks(metric):
+    X, y = make_friedman1(2200, n_features=5, noise=0.5, random_state=0)
+    y = (y - 14.0) / 14.0
+    rows = Data(X[:1200], np.zeros(5, dtype=bool), y[:1200, None], None, np.ones(1200))
+    member = Member(Recipe("forest", metric=metric), 1.0, 1e-2)
+    errors = []
+    for data, size in ((rows.take(np.arange(150)), None), (rows, 150)):
+        machine = TrainingPart(data, 0, n_landmarks=size).fit(member)
+        assert len(machine.points) == 150
+        predicted = Machines([machine])(X[1200:])[0, :, 0]
+        errors.append(np.mean((predicted - y[1200:]) ** 2))
+    # More rows on as many points are better than these points alone.
+    assert errors[1] < 0.8 * errors[0]

@@ -111,6 +111,7 @@ class AutoKernel(BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, >= 0; ones when None. With given folds, up to the rows of the
             race (400), a weight of 2 equals a repeated row and a weight of 0 a missing one.
+            Weights that are all below one are divided by the largest.
 
         Returns
         -------
@@ -124,6 +125,8 @@ class AutoKernel(BaseEstimator):
         fitted = blank_copy(self)
         X, y = fitted._check_training_data(X, y)
         weight = check_weights(sample_weight, len(y))
+        if weight.max() < 1.0:  # shares, not numbers of rows: their unit must not matter
+            weight = weight / weight.max()
         rows = np.flatnonzero(weight)
         targets, labels = fitted._encode(y[rows])
         table = fitted._read_training_table(X)
@@ -186,6 +189,7 @@ class AutoKernel(BaseEstimator):
     def _learn(self, data, rows, folds, seed, clock, weighted):
         """Search, combine, train and set the fitted attributes."""
         recipes = choose_recipes(self.members, data.table.shape[1], is_classifier(self))
+        FoldScores(self, data, folds, weighted).try_out()  # complain now, not after the search
         with ProgressBar(bool(self.verbose), clock.limit) as bar:
             found = assemble(
                 data, folds, recipes, seed=seed, single=not self.ensemble, compress=self.compress,
@@ -247,6 +251,11 @@ class AutoKernel(BaseEstimator):
             results = []
             for k, (_, test) in enumerate(folds):
                 rows, inner = leave_out(folds, k)
+                if len(rows) < 2:
+                    raise ValueError(
+                        "expected folds with training rows that they do not test, for cv_score_, "
+                        f"got {len(rows)} in fold {k + 1}"
+                    )
                 part = data.take(rows)
                 ensemble = assemble(
                     part, inner or balanced_folds(part, min(5, len(rows)), self._seed),
@@ -279,8 +288,8 @@ class AutoKernel(BaseEstimator):
 
     def _conformal(self, X, alpha):
         """Return what CV+ needs of the folds at a table, and of the training rows."""
-        if not 0.0 < alpha < 1.0:
-            raise ValueError(f"expected alpha between 0 and 1, got {alpha}")
+        if not (isinstance(alpha, Real) and 0.0 < float(alpha) < 1.0):
+            raise ValueError(f"expected alpha between 0 and 1, got {alpha!r}")
         table = self._check_table(X)
         tests = [test for _, test in self._cv_folds]
         rows = np.concatenate(tests)

@@ -86,7 +86,13 @@ class Features:
         return Z * self.factor if self.factor.ndim == 1 else Z @ self.factor.T
 
 
-def learn_features(data: Data, recipe: Recipe, seed: int, n_jobs: int | None = None) -> Features:
+def learn_features(
+    data: Data,
+    recipe: Recipe,
+    seed: int,
+    n_landmarks: int | None = None,
+    n_jobs: int | None = None,
+) -> Features:
     """Learn the features of a recipe from training rows.
 
     Parameters
@@ -95,6 +101,8 @@ def learn_features(data: Data, recipe: Recipe, seed: int, n_jobs: int | None = N
     recipe : Recipe
     seed : int
         Of what is random.
+    n_landmarks : int, default=None
+        Of the rows, how many will span the machine; all of them when None.
     n_jobs : int, default=None
         Trees grown at a time, in threads; the result does not depend on it.
 
@@ -104,8 +112,12 @@ def learn_features(data: Data, recipe: Recipe, seed: int, n_jobs: int | None = N
     """
     view = learn_view(data.table, data.is_category, data.weight, recipe.shape)
     if recipe.kernel == "forest":
-        best_splits = recipe.metric == "splits"
-        return Features(view, forest=_grow(view(data.table), data, best_splits, seed, n_jobs))
+        # Leaves hold as many landmarks as they would hold rows if all of these spanned the machine:
+        # points that share no leaf with a landmark are all the same to it.
+        n = len(data.weight)
+        leaf = _LEAF * (1.0 if n_landmarks is None else max(n / n_landmarks, 1.0))
+        forest = _grow(view(data.table), data, recipe.metric == "splits", leaf, seed, n_jobs)
+        return Features(view, forest=forest)
     if recipe.metric == "none":
         return Features(view)
     most = _METRIC_POINTS if len(data.weight) <= _MANY_ROWS else _MANY_METRIC_POINTS
@@ -120,7 +132,9 @@ def learn_features(data: Data, recipe: Recipe, seed: int, n_jobs: int | None = N
     return Features(view, factor=points.in_units_of_the_data(learned.factor))
 
 
-def _grow(Z: Array, data: Data, best_splits: bool, seed: int, n_jobs: int | None) -> Forest:
+def _grow(
+    Z: Array, data: Data, best_splits: bool, leaf: float, seed: int, n_jobs: int | None
+) -> Forest:
     """Return trees with random splits, or with the best split of some random features.
 
     They grow on all rows, not on samples of them, so that a weight of 2 is a repeated row. Classes
@@ -135,7 +149,7 @@ def _grow(Z: Array, data: Data, best_splits: bool, seed: int, n_jobs: int | None
         best_splits,
         {
             "max_features": 0.5 if data.labels is None else "sqrt",
-            "min_weight_fraction_leaf": min(0.5, _LEAF / data.weight.sum()),
+            "min_weight_fraction_leaf": min(0.5, leaf / data.weight.sum()),
         },
     )
     seeds = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=_TREES)

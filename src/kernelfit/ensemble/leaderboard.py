@@ -1,6 +1,7 @@
 """What a fit tells: scores out of fold, and a table of the members."""
 
 import time
+import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
@@ -27,6 +28,17 @@ class FoldScores:
         self.decide = owner._decide
         self.classes = owner.classes_ if is_classifier(owner) else None
         self.scorer = None if owner.scoring is None else check_scoring(owner, scoring=owner.scoring)
+
+    def try_out(self):
+        """Score the truth of one fold, so that a scorer that does not fit raises its error."""
+        if self.scorer is not None:
+            data, (_, test) = self.data, self.folds[0]
+            truth = data.targets[:, 0]
+            if self.classes is not None:
+                truth = np.eye(len(self.classes))[data.labels]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.score(truth[test], test)
 
     def of_predictions(self, predicted):
         """Return the mean score of predictions of all rows."""

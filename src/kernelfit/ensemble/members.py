@@ -192,6 +192,11 @@ def choose_recipes(members: Any, n_features: int, classify: bool) -> list[Any]:
     for number, member in enumerate(members):
         if isinstance(member, str):
             named = [recipe for recipe in known if recipe.name.startswith(member)]
+            if member and not named and "additive (ranks)".startswith(member):
+                raise ValueError(
+                    f"expected at most {_MAX_ADDITIVE_FEATURES} columns for member {member!r}, got "
+                    f"{n_features}"
+                )
             if not member or not named:
                 names = ", ".join(repr(recipe.name) for recipe in known)
                 raise ValueError(f"expected members with names like {names}, got {member!r}")

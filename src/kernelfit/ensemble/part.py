@@ -34,12 +34,19 @@ class TrainingPart:
         Where to compute; the processor when None.
     n_jobs : int, default=None
         Trees of a forest grown at a time.
+    n_landmarks : int, default=None
+        Points that span the machines of `fit`, chosen by leverage; all of them when None.
     """
 
     def __init__(
-        self, data: Data, seed: int, device: str | None = None, n_jobs: int | None = None
+        self,
+        data: Data,
+        seed: int,
+        device: str | None = None,
+        n_jobs: int | None = None,
+        n_landmarks: int | None = None,
     ) -> None:
-        self._data = data
+        self._data, self._n_landmarks = data, n_landmarks
         self._seed = seed
         self._engine = choose_engine(device)
         self._n_jobs = n_jobs
@@ -50,8 +57,12 @@ class TrainingPart:
         """Return the features of a recipe."""
         key = self._key(recipe)
         if key not in self._features:
-            self._features[key] = learn_features(self._data, recipe, self._seed, self._n_jobs)
+            self._features[key] = learn_features(*self._what(recipe), self._n_jobs)
         return self._features[key]
+
+    def _what(self, recipe: Any) -> tuple[Data, Any, int, int | None]:
+        """Return what the features of a recipe are learned from."""
+        return self._data, recipe, self._seed, self._n_landmarks
 
     def knows(self, recipe: Any) -> Features | None:
         """Return the features of a recipe if they have been learned."""
@@ -66,7 +77,7 @@ class TrainingPart:
         """Learn the features of some members, several at a time."""
         recipes = {self._key(member.recipe): member.recipe for member in members}
         recipes = {key: one for key, one in recipes.items() if key not in self._features}
-        jobs = [(recipe, self._seed) for recipe in recipes.values()]
+        jobs = [self._what(recipe)[1:] for recipe in recipes.values()]
         learned = run_in_order(learn_features, jobs, (self._data,), n_jobs=n_jobs)
         self._features.update(zip(recipes, learned, strict=True))
         for features in self._features.values():
@@ -132,21 +143,19 @@ class TrainingPart:
                     out[i, j] = engine.times(K_other, found[0]) + found[1]
         return out
 
-    def fit(self, member: Member, n_landmarks: int | None = None) -> Any:
+    def fit(self, member: Member) -> Any:
         """Train a member for later use.
 
         Parameters
         ----------
         member : Member
-        n_landmarks : int, default=None
-            Points that span the machine, chosen by leverage; all of them when None.
 
         Returns
         -------
         KernelExpansion or EstimatorMachine
         """
         recipe, data, ridge = member.recipe, self._data, member.ridge
-        engine = self._engine
+        engine, n_landmarks = self._engine, self._n_landmarks
         if isinstance(recipe, EstimatorRecipe):
             return self._fit_estimator(recipe)
         features = self.features(recipe)
@@ -232,7 +241,13 @@ class EstimatorMachine:
     def _one(self, Z: Array) -> Array:
         model = self.model
         if not hasattr(model, "classes_"):
-            return np.asarray(model.predict(Z), dtype=np.float64)[:, None]
+            predicted = np.asarray(model.predict(Z), dtype=np.float64)
+            if predicted.size != len(Z):
+                raise ValueError(
+                    f"expected one prediction a row of member {model!r}, got predictions of shape "
+                    f"{predicted.shape} for {len(Z)} rows"
+                )
+            return predicted.reshape(-1, 1)
         if hasattr(model, "decision_function"):
             values = model.decision_function(Z)
         else:

@@ -109,9 +109,6 @@ def train(
     """
     n = len(data.weight)
     until = clock.limit if until is None else until
-    part = TrainingPart(data, seed, device, n_jobs if n > _MANY_ROWS else None)
-    for recipe, features in learned:
-        part.keep(recipe, features)
     order = np.argsort(-np.asarray(weights), kind="stable").tolist()
     if n > _MANY_ROWS:
         order = order[:most]
@@ -121,30 +118,42 @@ def train(
         m = min(n // 4, n if m is None else m)
     if m is not None:  # only ridge machines are spanned by landmarks
         order = [k for k in order if members[k].recipe.loss != "hinge"] or order
+    part = TrainingPart(data, seed, device, n_jobs if n > _MANY_ROWS else None, m)
+    for recipe, features in learned:
+        part.keep(recipe, features)
     how = f"exact on {n} rows" if m is None else f"{m} landmarks of {n} rows"
     chosen, seconds, machines = [], [], []
     with threads_for(n):
         if np.isinf(left) and n <= _MANY_ROWS:
             part.learn([members[k] for k in order], n_jobs)
-            jobs = [(members[k], m, part.knows(members[k].recipe)) for k in order]
-            found = run_in_order(_train_elsewhere, jobs, (data, seed, device), n_jobs=n_jobs)
+            jobs = [(members[k], part.knows(members[k].recipe)) for k in order]
+            found = run_in_order(_train_elsewhere, jobs, (data, seed, device, m), n_jobs=n_jobs)
             for k, (machine, taken) in zip(order, found, strict=True):
                 machines.append(part.own(machine, members[k]))
                 seconds.append(taken)
             return Trained(Machines(machines), order, seconds, how)
-        for k in order:
+        for k in _affordable_first(order, expected, left):
             if machines and until - clock.spent < max(expected[k], seconds[-1]):
                 continue
-            machine, taken = _timed(part, members[k], m)
+            machine, taken = _timed(part, members[k])
             machines.append(machine)
             seconds.append(taken)
             chosen.append(k)
     return Trained(Machines(machines), chosen, seconds, how)
 
 
-def _timed(part: TrainingPart, member: Member, m: int | None) -> tuple[Any, float]:
+def _affordable_first(order: list[int], expected: Any, left: float) -> list[int]:
+    """Return members with one at the head that there is time for, or that takes the least.
+
+    The first one is trained in any case.
+    """
+    first = next((k for k in order if expected[k] <= left), min(order, key=lambda k: expected[k]))
+    return [first, *(k for k in order if k != first)]
+
+
+def _timed(part: TrainingPart, member: Member) -> tuple[Any, float]:
     began = time.perf_counter()
-    machine = part.fit(member, m)
+    machine = part.fit(member)
     return machine, time.perf_counter() - began
 
 
@@ -152,10 +161,10 @@ def _train_elsewhere(
     data: Data,
     seed: int,
     device: str | None,
+    n_landmarks: int | None,
     member: Member,
-    m: int | None,
     features: Features,
 ) -> tuple[Any, float]:
-    part = TrainingPart(data, seed, device)
+    part = TrainingPart(data, seed, device, n_landmarks=n_landmarks)
     part.keep(member.recipe, features)
-    return _timed(part, member, m)
+    return _timed(part, member)

@@ -66,7 +66,8 @@ def fit(name, model, rows, **options):
     else:
         took["gap"] = float(estimator.dual_gap_ / estimator.objective_)
     took["support vectors"] = len(estimator.support_)
-    took["test"] = float(estimator.score(T, u)) if len(u) else np.nan
+    if len(u):
+        took["test"] = float(estimator.score(T, u))
     print(json.dumps(took))
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-DATES = "got dates or durations: turn them into numbers such as days, months or weekdays first"  # how a complaint about them ends
+# How a complaint about dates ends.
+DATES = "got dates or durations: turn them into numbers such as days, months or weekdays first"
 
 _NUMBERS = (bool, int, float, np.number, np.bool_, Decimal, Fraction)
 _NO_NUMBER = frozenset({"", "nan", "na", "n/a", "none", "null"})  # missing, in a text of numbers

@@ -186,6 +186,27 @@ def check_table(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> An
     )
 
 
+def holds_dates(values: set[Any], n: int) -> bool:
+    """Return whether a column of text holds dates: so many that they are no categories.
+
+    Parameters
+    ----------
+    values : set
+        Its different values.
+    n : int
+        How many values it has.
+
+    Returns
+    -------
+    bool
+    """
+    return _are_many(values, n) and all(writes_date(value) for value in values)
+
+
+def _are_many(values: set[Any], n: int) -> bool:
+    return len(values) > _MANY or 2 * len(values) > n
+
+
 def _columns(X: Any) -> list[Array]:
     """Return the columns of a table as arrays."""
     X = as_table(X)
@@ -247,8 +268,7 @@ def _holds_categories(X: Any, j: int, column: Array, name: str) -> bool:
 
 def _is_text_of_numbers(values: set[Any], n: int, name: str) -> bool:
     """Return whether a column of text holds numbers; ValueError where it holds dates."""
-    many = len(values) > _MANY or 2 * len(values) > n
-    if many and all(writes_date(value) for value in values):
+    if holds_dates(values, n):
         raise _dates(name)
     if any(is_code(value) for value in values):
         return False
@@ -256,7 +276,8 @@ def _is_text_of_numbers(values: set[Any], n: int, name: str) -> bool:
     if any(number is None for number in numbers):
         return False
     there = [number for number in numbers if number is not None and not np.isnan(number)]
-    return bool(there) and (many or not all(number.is_integer() for number in there))
+    whole = all(number.is_integer() for number in there)
+    return bool(there) and (not whole or _are_many(values, n))
 
 
 def _holds_booleans(column: Array) -> bool:

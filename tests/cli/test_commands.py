@@ -155,6 +155,47 @@ def test_cluster(table, tmp_path):
     assert said.exit_code == 0 and "80 rows" in said.stdout
 
 
+def test_the_number_of_clusters_can_be_chosen(tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "data.csv"
+    X = rng.normal(size=(60, 2)) + 10.0 * (np.arange(60) % 3)[:, None]
+    pd.DataFrame(X, columns=["x", "y"]).to_csv(path, index=False)
+    assert run_json("cluster", path, "-k", "auto")["sizes"] == [20, 20, 20]
+    for arguments, message in (
+        (["-k", "auto", "--method", "kmeans"], "expected a number of clusters"),
+        (["-k", "1"], "expected --clusters to be auto or a whole number >= 2, got '1'"),
+        (["-k", "two"], "got 'two'"),
+    ):
+        result = run("cluster", path, *arguments)
+        assert result.exit_code == 2 and message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [(["--time-limit", "-1", "--target", "klasse", "--out", "m"], "--time-limit"),
+     (["--out", "m"], "--target"), (["--nothing"], "--nothing")],
+)  # fmt: skip
+def test_wrong_options_are_json_too(arguments, word, table):
+    result = run("fit", table, *arguments, "--json")
+    (line,) = result.stdout.splitlines()
+    assert result.exit_code == 2 and word in json.loads(line)["error"]
+    assert result.stderr == ""
+
+
+def test_columns_left_out_may_hold_anything(table, tmp_path):
+    lines = table.read_text(encoding="latin-1").splitlines()
+    days = [f"2026-{1 + k // 28:02}-{1 + k % 28:02}" for k in range(len(lines) - 1)]
+    lines = [f"{a};{b}" for a, b in zip(lines, ["tag", *days], strict=True)]
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(lines), encoding="latin-1")
+    model = tmp_path / "m"
+    options = ["--target", "klasse", "--method", "ridge", "--out", model]
+    said = run("fit", path, *options).stderr
+    assert re.search("in column 'tag' of .*data.csv, got dates or durations", said)
+    run_json("fit", path, *options, "--drop", "tag")
+    assert run_json("predict", model, path)["rows"] == 80
+
+
 TEXTS = {
     "empty": ("", "is empty"),
     "one row": ("x,y\n1,2\n", "at least 10 rows .* got 1"),
@@ -198,7 +239,7 @@ def test_tables_to_predict_are_checked(table, tmp_path):
     ):
         other.write_text(text, encoding="utf-8")
         result = run("predict", model, other)
-        assert result.exit_code == 2 and message in result.stderr
+        assert result.exit_code == 2 and message in result.stderr and "other.csv" in result.stderr
     other.write_text("größe;farbe;alter\n1,5;7;3\n;violett;\n", encoding="utf-8")
     assert run_json("predict", model, other)["rows"] == 2
     for bad, message in ((table, "a model that kernelfit saved"), (tmp_path / "none", "a file")):
@@ -255,6 +296,14 @@ def test_reports(method, table, tmp_path):
     assert facts["report"] == str(report)
     page = report.read_text(encoding="utf-8")
     assert "klasse in tabelle.csv" in page and "größe" in page
+
+
+def test_folders_that_are_missing_are_told_before_the_fit(table, tmp_path):
+    pytest.importorskip("jinja2")
+    for out, report in ((tmp_path / "no" / "m", "r"), (tmp_path / "m", tmp_path / "no" / "r")):
+        said = run("fit", table, "--target", "klasse", "--out", out, "--report", report)
+        assert said.exit_code == 2 and "expected a folder for" in said.stderr
+        assert not said.stdout and not out.exists()
 
 
 def test_a_report_that_cannot_be_written_is_told_before_the_fit(table, tmp_path, monkeypatch):

@@ -1,10 +1,13 @@
 """Tables come from files as they are, or with one sentence about what is wrong."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from kernelfit.cli.tables import MAX_COLUMNS, TableError, read_table, write_table
+from kernelfit.utils.table import read_schema
 
 
 def write(folder, text, name="data.csv", encoding="utf-8"):
@@ -90,6 +93,41 @@ def test_complaints_name_the_file(text, message, tmp_path):
     assert path.name in str(caught.value) and "\n" not in str(caught.value)
 
 
+def test_dates_as_text_are_refused_unless_named_or_left_out(tmp_path):
+    lines = [f"2026-{1 + k // 28:02}-{1 + k % 28:02} 08:00,{k}" for k in range(40)]
+    path = write(tmp_path, "when,n\n" + "\n".join(lines))
+    with pytest.raises(TableError, match=r"in column 'when' of .*data.csv, got dates or durations"):
+        read_table(path)
+    assert len(set(read_table(path, ["when"])["when"])) == 40
+    assert list(read_table(path, drop=["when"]).columns) == ["n"]
+    assert list(read_table(path, only=["n"]).columns) == ["n"]
+
+
+def test_named_numbers_stay_categories_for_all_who_read_the_frame(tmp_path):
+    path = write(tmp_path, "plz,n\n" + "\n".join(f"{k + 0.5},{k}" for k in range(30)))
+    assert read_schema(read_table(path, ["plz"])).categories.keys() == {0}
+
+
+@pytest.mark.parametrize("word", ["inf", "-Infinity"])
+def test_infinity_is_refused(word, tmp_path):
+    for text in (f"a,b\n{word},1\n{word},2\n", f"a,b\n{word},1\n3,2\n"):
+        with pytest.raises(TableError, match=r"finite numbers in column 'a' of .*, got inf"):
+            read_table(write(tmp_path, text))
+    assert read_table(write(tmp_path, f"a\n{word}\nx\n"))["a"].tolist() == [word, "x"]
+
+
+def test_lists_and_decimals_of_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    for value, kind in (([1.0], "arrays"), ({"u": 1}, "dicts")):
+        pd.DataFrame({"e": [value, value]}).to_parquet(path)
+        for named in ([], ["e"]):
+            with pytest.raises(TableError, match=f"in column 'e' of .*, got {kind}"):
+                read_table(path, named)
+    pd.DataFrame({"d": [Decimal("1.5"), None]}).to_parquet(path)
+    np.testing.assert_array_equal(read_table(path)["d"], [1.5, np.nan])
+
+
 def test_dates_and_broken_parquet_are_refused(tmp_path):
     pytest.importorskip("pyarrow")
     pd.DataFrame({"when": pd.to_datetime(["2026-01-01"])}).to_parquet(tmp_path / "t.parquet")
@@ -97,5 +135,5 @@ def test_dates_and_broken_parquet_are_refused(tmp_path):
         read_table(tmp_path / "t.parquet")
     with pytest.raises(TableError, match="expected a Parquet file"):
         read_table(write(tmp_path, "a,b\n1,2\n", "t.pq"))
-    with pytest.raises(TableError, match="which is none"):
+    with pytest.raises(TableError, match=r"none\.csv', which does not exist"):
         read_table(tmp_path / "none.csv")

@@ -59,7 +59,7 @@ def test_threads_give_the_same_values(machine, monkeypatch):
 def test_a_number_of_jobs_that_is_none(monkeypatch):
     monkeypatch.setattr("kernelfit.estimators.machine._CHUNK_BYTES", 2**17)
     machine = kf.KernelSVC().fit(points(60), np.arange(60) % 2).set_params(n_jobs="two")
-    with pytest.raises(ValueError, match="expected n_jobs to be an integer or None, got 'two'"):
+    with pytest.raises(ValueError, match=r"expected n_jobs to be .* integer or None, got 'two'"):
         machine.predict(points(3001))
 
 

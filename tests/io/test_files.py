@@ -154,7 +154,10 @@ def own_kernel(X, Y):
     [
         (kernelfit.KernelSVC(kernel=own_kernel), "function own_kernel as KernelSVC.kernel"),
         (kernelfit.KernelSVC(kernel=lambda X, Y: X @ Y.T), "function <lambda>"),
-        (kernelfit.ForestKernel(random_state=np.random.RandomState(0)), "RandomState"),
+        (
+            kernelfit.ForestKernel(random_state=np.random.RandomState(0)),
+            "an integer or None as ForestKernel.random_state, got a RandomState",
+        ),
         (kernelfit.KernelSVC(C=-1.0), "'C' parameter"),
         (LogisticRegression(), "LogisticRegression"),
         (3.0, "expected an estimator or a kernel"),
@@ -185,6 +188,15 @@ def test_pickle_keeps_working(tmp_path):
     for one in (machine, again):
         copy = pickle.loads(pickle.dumps(one))
         assert_equal(machine.predict(models.data()[0]), copy.predict(models.data()[0]))
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "no" / "x", tmp_path / "folder"):
+        with pytest.raises(OSError, match=r"\]") as caught:
+            kernelfit.save(kernelfit.KernelSVC(), path)
+        assert caught.value.filename == str(path) and caught.value.filename2 is None
+    assert [one.name for one in tmp_path.iterdir()] == ["folder"]
 
 
 def test_a_missing_file_is_told_as_such(tmp_path):

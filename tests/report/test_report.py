@@ -226,6 +226,11 @@ def test_two_reports_of_one_fit_are_alike(tmp_path, unrendered):
     assert texts[0] == texts[1]
 
 
+def test_a_missing_folder_is_told_before_any_work(tmp_path):
+    with pytest.raises(FileNotFoundError, match="expected a folder for"):
+        write_report(None, None, None, tmp_path / "no" / "report.html")
+
+
 def test_complaints(tmp_path, monkeypatch):
     model = kf.KernelSVC().fit(X, Y)
     with pytest.raises(ValueError, match="expected X_test and y_test together"):

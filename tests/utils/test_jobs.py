@@ -12,7 +12,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from kernelfit.utils import jobs as jobs_module
-from kernelfit.utils.jobs import run_in_order, run_jobs, shares_memory
+from kernelfit.utils.jobs import n_threads, run_in_order, run_jobs, shares_memory
 from kernelfit.utils.threads import blas_threads
 
 needs_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
@@ -149,3 +149,12 @@ def test_a_job_that_ends_its_process_is_an_error_in_the_end(tmp_path):
     with pytest.raises(BrokenProcessPool):
         run_in_order(die, jobs(1), (str(tmp_path),), n_jobs=2, prefer="processes")
     assert 1 <= len((tmp_path / "deaths").read_text()) <= 8
+
+
+@pytest.mark.parametrize("n_jobs", [0, "two", 1.5])
+def test_numbers_of_jobs_without_a_meaning_are_refused(n_jobs):
+    message = "expected n_jobs to be a positive or negative integer or None, got"
+    with pytest.raises(ValueError, match=message):
+        run_in_order(pow, [(1,), (2,)], (3,), n_jobs=n_jobs)
+    with pytest.raises(ValueError, match=message):
+        n_threads(n_jobs)

@@ -1,7 +1,14 @@
+import datetime
+
 import numpy as np
 import pytest
 
-from kernelfit.utils.validation import check_kernel_matrix, check_targets, check_weights
+from kernelfit.utils.validation import (
+    check_kernel_matrix,
+    check_labels,
+    check_targets,
+    check_weights,
+)
 
 
 def symmetric(n, seed=0):
@@ -68,6 +75,10 @@ def test_weights_default_to_ones_and_are_copied():
         ([0.0, 0.0], "got only zero weights"),
         ([np.nan, 1.0], "sample_weight contains NaN"),
         ([np.inf, 1.0], "sample_weight contains infinity"),
+        ("balanced", "expected sample_weight to be 2 numbers or None, got 'balanced'"),
+        (2.0, "expected sample_weight to be 2 numbers or None, got 2.0"),
+        (["a", "b"], r"expected sample_weight to be 2 numbers or None, got \['a', 'b'\]"),
+        ([[1.0], [1.0, 2.0]], "expected sample_weight to be 2 numbers or None"),
     ],
 )
 def test_bad_weights(weight, message):
@@ -82,3 +93,26 @@ def test_targets_become_numbers():
         check_targets(np.array(["a", "b"]))
     with pytest.raises(ValueError, match="finite numbers, got nan, infinity or None"):
         check_targets(np.array([1.0, None], dtype=object))
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[ns]"),
+        np.array([1, 2], dtype="timedelta64[D]"),
+        np.array([datetime.date(2020, 1, 1), None], dtype=object),
+    ],
+)
+def test_dates_are_no_targets(y):
+    with pytest.raises(ValueError, match=r"^expected targets that are numbers, got dates or dur"):
+        check_targets(y)
+
+
+def test_labels_have_one_type():
+    for y in (np.array(["a", np.str_("b")], dtype=object), np.array([1, 2]), np.array([True])):
+        assert check_labels(y) is y
+    for labels in ([1, "a", 2.0], ["a", 1, "b"]):
+        with pytest.raises(ValueError, match="expected class labels of one type, got int and str"):
+            check_labels(np.array(labels, dtype=object))
+    with pytest.raises(ValueError, match="expected a class label for every row, got None"):
+        check_labels(np.array(["a", None], dtype=object))

@@ -12,12 +12,36 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from kernelfit.cli.output import Output, in_words, seconds, with_error
 from kernelfit.utils.version import __version__
 
+_UsageError: Any = typer.BadParameter.__base__  # click's, which typer shows by no other name
+
+
+class _Group(TyperGroup):
+    """The commands; with --json, what is wrong with their options is one JSON object too."""
+
+    def main(self, args: Any = None, *rest: Any, **extra: Any) -> Any:
+        """Run a command."""
+        given = sys.argv[1:] if args is None else list(args)
+        if "--json" not in given or not extra.get("standalone_mode", True):
+            return super().main(args, *rest, **extra)
+        extra["standalone_mode"] = False
+        try:
+            status = super().main(given, *rest, **extra)
+        except _UsageError as error:
+            output = Output(as_json=True)
+            output.facts["error"] = " ".join(error.format_message().split())
+            output.end()
+            sys.exit(2)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
 app = typer.Typer(
     name="kernelfit",
+    cls=_Group,
     help="Kernel machines that learn the kernel and certify every fit, on tables in files.",
     no_args_is_help=True,
     add_completion=False,
@@ -172,9 +196,13 @@ def predict(
 @app.command()
 def cluster(
     data: Data,
-    k: Annotated[int, typer.Option("-k", "--clusters", help="How many clusters.", min=2)],
+    k: Annotated[
+        str, typer.Option("-k", "--clusters", help="How many clusters, or auto to have it chosen.")
+    ],
     out: Annotated[Path | None, typer.Option(help="Where to write the rows' clusters.")] = None,
-    method: Annotated[Clustering, typer.Option(help="cdsk learns weights.")] = Clustering.cdsk,
+    method: Annotated[
+        Clustering | None, typer.Option(help="cdsk, the default for a number, learns weights.")
+    ] = None,
     categorical: Categorical = None,
     drop: Drop = None,
     seed: Seed = 0,
@@ -184,7 +212,12 @@ def cluster(
     with _answering(as_json) as output:
         from kernelfit.cli.fitting import cluster_table
 
-        labels = cluster_table(data, k, method.value, categorical or [], drop or [], seed)
+        if k != "auto" and not (k.isdecimal() and int(k) >= 2):
+            raise ValueError(f"expected --clusters to be auto or a whole number >= 2, got {k!r}")
+        labels = cluster_table(
+            data, None if k == "auto" else int(k), None if method is None else method.value,
+            categorical or [], drop or [], seed,
+        )  # fmt: skip
         sizes = labels["cluster"].value_counts().sort_index()
         output.facts |= {"sizes": sizes.tolist()}
         if out is not None:

@@ -14,7 +14,8 @@ from sklearn.model_selection import train_test_split
 from kernelfit.cli.explain import describe
 from kernelfit.cli.methods import Problem, make_estimator, read_problem
 from kernelfit.cli.output import Output, number, seconds
-from kernelfit.cli.tables import TableError, need_column, need_file, read_table
+from kernelfit.cli.tables import TableError, need_file, need_folder, read_table
+from kernelfit.clustering.auto import KernelClustering
 from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.clustering.kernel_kmeans import KernelKMeans
 from kernelfit.ensemble.prepared import TableEstimator
@@ -43,8 +44,9 @@ def fit_model(
     """Fit a model to a table, test it on rows that were held out, save it and report on it."""
     problem = read_problem(data, target, task, categorical, drop)
     write_report = None if report is None else report_writer()
-    if not out.resolve().parent.is_dir():
-        raise TableError(f"expected a folder for {out}, got {str(out.parent)!r}, which is none")
+    need_folder(out)
+    if report is not None:
+        need_folder(report)
     width = problem.frame.shape[1]
     columns = "1 column" if width == 1 else f"{width} columns"
     rows = f"{len(problem.y)} rows, {columns}; {target}: {problem.what}"
@@ -133,10 +135,14 @@ def predict_table(path: Path, data: Path, level: float) -> pd.DataFrame:
     model = load_model(path)
     if not isinstance(model, TableEstimator):
         raise TableError(f"expected a model that `kernelfit fit` wrote, got {path}")
-    frame = read_table(data, model.text_columns_)
-    for name in model.columns_:
-        need_column(frame, name, data)
-    frame = frame[model.columns_]
+    frame = read_table(data, model.text_columns_, only=model.columns_)
+    try:
+        return _predictions(model, frame, level)
+    except (TypeError, ValueError) as error:
+        raise TableError(f"{data}: {error}") from None
+
+
+def _predictions(model: TableEstimator, frame: pd.DataFrame, level: float) -> pd.DataFrame:
     inner = model.estimator_
     found = {"prediction": model.predict(frame)}
     if is_classifier(inner) and hasattr(inner, "predict_proba"):
@@ -148,16 +154,22 @@ def predict_table(path: Path, data: Path, level: float) -> pd.DataFrame:
 
 
 def cluster_table(
-    data: Path, k: int, method: str, categorical: list[str], drop: list[str], seed: int
+    data: Path,
+    k: int | None,
+    method: str | None,
+    categorical: list[str],
+    drop: list[str],
+    seed: int,
 ) -> pd.DataFrame:
     """Return the cluster of every row of a table, standardised.
 
     Parameters
     ----------
     data : Path
-    k : int
-        Number of clusters.
-    method : {"cdsk", "kmeans"}
+    k : int or None
+        Number of clusters; None to have KernelClustering choose it.
+    method : {"cdsk", "kmeans"} or None
+        With a number of clusters alone; None for "cdsk".
     categorical, drop : list of str
         Columns to read as categories, and to leave out.
     seed : int
@@ -167,16 +179,17 @@ def cluster_table(
     DataFrame
         One column, "cluster", from 0 on.
     """
-    frame = read_table(data, categorical)
-    for name in drop:
-        need_column(frame, name, data)
-    frame = frame.drop(columns=drop)
+    if k is None and method is not None:
+        raise TableError(f"expected a number of clusters for --method {method}, got auto")
+    frame = read_table(data, categorical, drop)
     if not frame.shape[1]:
         raise TableError(f"expected columns in {data}, got none")
+    if k is None:
+        return pd.DataFrame({"cluster": KernelClustering(random_state=seed).fit(frame).labels_})
     if len(frame) < k:
         raise TableError(f"expected at least {k} rows in {data}, got {len(frame)}")
     schema = read_schema(frame)
     table = schema.read(frame)
     X = learn_view(table, schema.is_category, np.ones(len(table)), "standard")(table)
-    clustering = CDSKClustering if method == "cdsk" else KernelKMeans
+    clustering = KernelKMeans if method == "kmeans" else CDSKClustering
     return pd.DataFrame({"cluster": clustering(k, random_state=seed).fit(X).labels_})

@@ -92,12 +92,11 @@ def read_problem(
     -------
     Problem
     """
-    frame = read_table(path, categorical)
-    for name in (target, *drop):
-        need_column(frame, name, path)
+    frame = read_table(path, categorical, [name for name in drop if name != target])
+    need_column(frame, target, path)
     y = frame[target].to_numpy()
     present = np.array([value is not None and value == value for value in y])
-    frame, y = frame[present].drop(columns=[target, *drop]), y[present]
+    frame, y = frame[present].drop(columns=target), y[present]
     if len(y) < MIN_ROWS:
         raise TableError(f"expected at least {MIN_ROWS} rows with a target in {path}, got {len(y)}")
     if not frame.shape[1]:

@@ -3,7 +3,7 @@
 Text is UTF-8 or else Latin-1; fields are parted by commas, semicolons, tabs or bars, whichever
 gives equal lines; a column is numbers where all its values are, with points or commas as decimals,
 and text otherwise. What is between, numbers and text in one column, is refused unless the column
-is named as one of categories.
+is named as one of categories; so are dates, also as text, of which many differ.
 """
 
 import csv
@@ -16,6 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kernelfit.utils.table import holds_dates
+from kernelfit.utils.values import DATES, is_date, is_missing, is_number, what_is_odd
+
 MAX_COLUMNS = 5000
 MISSING = frozenset({"", "?", "-", "na", "n/a", "#n/a", "nan", "null", "none", "missing"})
 _COMMA = re.compile(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?")
@@ -27,14 +30,23 @@ class TableError(ValueError):
     """What is wrong with a file, in one sentence."""
 
 
-def read_table(path: Path, categorical: Sequence[str] = ()) -> pd.DataFrame:
+def read_table(
+    path: Path,
+    categorical: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    only: Sequence[str] | None = None,
+) -> pd.DataFrame:
     """Return a table: columns of float64, and of text with None where it is missing.
 
     Parameters
     ----------
     path : Path
     categorical : sequence of str, default=()
-        Columns to read as text, whatever their values.
+        Columns to read as categories, whatever their values.
+    drop : sequence of str, default=()
+        Columns to leave out, whatever their values.
+    only : sequence of str, default=None
+        Columns to read, in this order; all when None.
 
     Returns
     -------
@@ -44,20 +56,31 @@ def read_table(path: Path, categorical: Sequence[str] = ()) -> pd.DataFrame:
     frame = _read_parquet(path) if path.suffix.lower() in _PARQUET else _read_text(path)
     if not len(frame):
         raise TableError(f"expected rows in {path}, got none below the names of the columns")
-    for name in categorical:
+    for name in (*categorical, *drop, *(only or ())):
         need_column(frame, name, path)
-    columns = {}
-    for name in frame.columns:
+    columns: dict[str, Any] = {}
+    for name in frame.columns if only is None else only:
+        if name in drop:
+            continue
         values = frame[name].to_numpy(dtype=object)
         values = _convert(values, name, path, name in categorical)
-        columns[name] = pd.Series(values, dtype=values.dtype)
+        # Of the type of categories: else text that is numbers would be read as such.
+        dtype = "category" if name in categorical else values.dtype
+        columns[name] = pd.Series(values, dtype=dtype)
     return pd.DataFrame(columns)
 
 
 def need_file(path: Path) -> None:
     """Raise TableError unless there is a file."""
     if not path.is_file():
-        raise TableError(f"expected a file, got {str(path)!r}, which is none")
+        why = "is none" if path.exists() else "does not exist"
+        raise TableError(f"expected a file, got {str(path)!r}, which {why}")
+
+
+def need_folder(path: Path) -> None:
+    """Raise TableError unless there is a folder to write a file to."""
+    if not path.resolve().parent.is_dir():
+        raise TableError(f"expected a folder for {path}, got {str(path.parent)!r}, which is none")
 
 
 def need_column(frame: pd.DataFrame, name: str, path: Path) -> None:
@@ -127,7 +150,7 @@ def _read_text(path: Path) -> pd.DataFrame:
         raise TableError(f"expected a table, got {path}: line {lines.line_num}: {error}") from None
     names = [name or f"column {place}" for place, name in enumerate(rows[0], start=1)]
     _check_width(len(names), path)
-    if all(_number(name) is not None for name in names):
+    if all(np.isfinite(np.nan if (n := _number(name)) is None else n) for name in names):
         raise TableError(f"expected names of columns in the first line of {path}, got numbers")
     seen: set[str] = set()
     for name in names:
@@ -159,14 +182,21 @@ def _convert(values: Any, name: str, path: Path, as_text: bool) -> Any:
     """Return a column as numbers, or as text."""
     present = [not _is_missing(value) for value in values]
     text = np.array([str(v) if p else None for v, p in zip(values, present, strict=True)], object)
+    given = [value for value, p in zip(values, present, strict=True) if p]
+    wanted = f"expected numbers or categories in column {name!r} of {path},"
+    for value in given:
+        kind = None if is_date(value) else what_is_odd(value)
+        if kind is not None and not (as_text and value.__hash__):
+            raise TableError(f"{wanted} got {kind}")
     if as_text:
         return text
-    if any(hasattr(value, "year") or hasattr(value, "total_seconds") for value in values):
-        raise TableError(
-            f"expected numbers or text in column {name!r} of {path}, got dates or durations: turn "
-            "them into numbers such as days or weekdays first"
-        )
+    if any(is_date(value) for value in given) or holds_dates({*text[present]}, len(given)):
+        raise TableError(f"{wanted} {DATES}; --categorical {name!r} makes them categories")
     numbers = [_number(value) if p else np.nan for value, p in zip(values, present, strict=True)]
+    if any(number is not None and np.isinf(number) for number in numbers):
+        if None not in numbers:
+            raise TableError(f"expected finite numbers in column {name!r} of {path}, got inf")
+        numbers = [None if n is not None and np.isinf(n) else n for n in numbers]
     failed = [place for place, number in enumerate(numbers) if number is None]
     if not failed:
         return np.array(numbers, dtype=np.float64)
@@ -183,12 +213,12 @@ def _convert(values: Any, name: str, path: Path, as_text: bool) -> Any:
 def _is_missing(value: Any) -> bool:
     if isinstance(value, str):
         return value.strip().lower() in MISSING
-    return value is None or value is pd.NA or value is pd.NaT or value != value
+    return is_missing(value)
 
 
 def _number(value: Any) -> float | None:
     """Return a value as a number, or None where it is none."""
-    if isinstance(value, bool | np.bool_ | int | float | np.number):
+    if is_number(value):
         return float(value)
     if not isinstance(value, str):
         return None
@@ -197,7 +227,6 @@ def _number(value: Any) -> float | None:
     if _COMMA.fullmatch(value):
         value = value.replace(",", ".")
     try:
-        number = float(value)
+        return float(value)
     except ValueError:
         return None
-    return number if np.isfinite(number) else None

@@ -6,7 +6,6 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from kernelfit.learners.plan import Plan
 from kernelfit.tasks.losses import hinge, squared, squared_hinge
@@ -17,6 +16,7 @@ from kernelfit.tasks.multiclass import (
     one_vs_one_votes,
 )
 from kernelfit.utils.sklearn_private import StrOptions
+from kernelfit.utils.validation import check_labels
 
 _TASKS = {"hinge": hinge, "squared_hinge": squared_hinge, "squared": squared}
 
@@ -35,10 +35,7 @@ class ClassifierMachine(ClassifierMixin):
     break_ties = False
 
     def _check_targets(self, y):
-        if y.dtype == object and any(label is None for label in y):
-            raise ValueError("expected a class label for every row, got None")
-        check_classification_targets(y)
-        return y
+        return check_labels(y)
 
     def _encode(self, y, weight):
         """Set `classes_`; return the class index of every row and its factor of C."""

@@ -12,13 +12,13 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.kernels.forest import Forest, LeafKernel, RatioKernel
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.sklearn_private import Interval, StrOptions
-from kernelfit.utils.validation import check_targets
+from kernelfit.utils.validation import check_labels, check_targets
 
 _FORESTS = {
     ("extra_trees", "classification"): ExtraTreesClassifier,
@@ -192,7 +192,7 @@ class ForestKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _task_of(self, y):
         if self.task == "classification":
-            check_classification_targets(y)
+            check_labels(y)
         if self.task != "auto":
             return self.task
         return "regression" if type_of_target(y).startswith("continuous") else "classification"

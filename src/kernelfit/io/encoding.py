@@ -118,6 +118,9 @@ class Encoder:
 
 
 def _refusal(value: Any, name: str) -> ValueError:
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        got = f"a {type(value).__name__}, which pickle can keep"
+        return ValueError(f"expected an integer or None as {name}, got {got}")
     own = isinstance(value, FunctionType)
     what = f"the function {value.__name__}" if own else f"an object of {type(value)}"
     return ValueError(f"expected parts of kernelfit's own, got {what} as {name}")

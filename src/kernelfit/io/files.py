@@ -173,16 +173,27 @@ def _too_many_values(text: bytes, size: int) -> bool:
 
 
 @contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Have errors name a file instead of one that only we know."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+@contextmanager
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of another one when it is complete."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    with _naming(path):
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "w+b") as file:
             yield file
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(name, 0o666 & ~mask)  # as any new file, not for the owner alone
-        os.replace(name, path)
+        with _naming(path):
+            os.replace(name, path)
     except BaseException:
         os.unlink(name)
         raise

@@ -76,6 +76,11 @@ def write_report(
     ...     "</html>" in file.read_text(encoding="utf-8")
     True
     """
+    file = Path(path)
+    if not file.resolve().parent.is_dir():
+        raise FileNotFoundError(
+            f"expected a folder for {str(file)!r}, got {str(file.parent)!r}, which is none"
+        )
     template = _template()
     load_matplotlib()  # complains before any work where it is missing
     subject = Subject.of(est, X, y, X_test, y_test)
@@ -88,7 +93,6 @@ def write_report(
         version=__version__,
         date=datetime.date.today().isoformat(),
     )
-    file = Path(path)
     file.write_text(page, encoding="utf-8")
     return file
 

@@ -99,6 +99,7 @@ def run_jobs(
     >>> sorted(run_jobs(pow, [(0,), (1,), (2,)], shared=(3,), n_jobs=2))
     [(0, 1), (1, 3), (2, 9)]
     """
+    check_n_jobs(n_jobs)
     shared = shared if isinstance(shared, Shared) else Shared(*shared)
     if _one_at_a_time(n_jobs, prefer):
         with one_blas_thread():
@@ -138,9 +139,21 @@ def shares_memory(prefer: Literal["threads", "processes"] = "threads") -> bool:
 
 def n_threads(n_jobs: int | None) -> int:
     """Return how many jobs would run at a time in threads of this process."""
-    if not isinstance(n_jobs, Integral | None):  # changed after a fit, which tests it
-        raise ValueError(f"expected n_jobs to be an integer or None, got {n_jobs!r}")
+    check_n_jobs(n_jobs)  # it may have changed after a fit
     return int(effective_n_jobs(n_jobs)) if shares_memory() else 1
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise ValueError unless a number of jobs has a meaning.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+    """
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(
+            f"expected n_jobs to be a positive or negative integer or None, got {n_jobs!r}"
+        )
 
 
 def _one_at_a_time(n_jobs: int | None, prefer: str) -> bool:

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
 
 from kernelfit.utils.jit import jit
+from kernelfit.utils.values import is_date, is_number
 
 # Products of a fixed vector with the rows and with the columns of a matrix may differ by this
 # fraction of the tolerance; beyond it every entry is looked at.
@@ -31,6 +34,13 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64
     """
     if sample_weight is None:
         return np.ones(n)
+    try:
+        good = np.asarray(sample_weight, dtype=np.float64).ndim > 0
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        got = shorten(repr(sample_weight), 60)
+        raise ValueError(f"expected sample_weight to be {n} numbers or None, got {got}")
     weight = check_array(
         sample_weight, dtype=np.float64, ensure_2d=False, copy=True, input_name="sample_weight"
     )
@@ -55,6 +65,8 @@ def check_targets(y: NDArray[Any]) -> NDArray[np.float64]:
     ndarray of shape (n,)
         Finite.
     """
+    if y.dtype.kind in "mM" or (y.dtype == object and any(is_date(value) for value in y.flat)):
+        raise ValueError("expected targets that are numbers, got dates or durations")
     try:
         # As a list, strings are named in the message without their numpy type.
         targets = np.asarray(y if y.dtype.kind in "biuf" else y.tolist(), dtype=np.float64)
@@ -63,6 +75,31 @@ def check_targets(y: NDArray[Any]) -> NDArray[np.float64]:
     if not np.isfinite(targets).all():  # None becomes nan
         raise ValueError("expected targets that are finite numbers, got nan, infinity or None")
     return targets
+
+
+def check_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Return class labels; ValueError unless every row has one and they are all of one type.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    if y.dtype == object:
+        types: dict[str, str] = {}
+        for label in y.flat:
+            if label is None:
+                raise ValueError("expected a class label for every row, got None")
+            name = "str" if isinstance(label, str) else type(label).__name__
+            types.setdefault("number" if is_number(label) else name, name)
+        if len(types) > 1:
+            names = " and ".join(sorted(types.values()))
+            raise ValueError(f"expected class labels of one type, got {names}")
+    check_classification_targets(y)
+    return y
 
 
 def check_widths(gamma: ArrayLike, n_features: int) -> NDArray[np.float64]:

@@ -436,3 +436,22 @@ def test_folds_that_test_all_of_their_rows_have_no_honest_score(friedman):
     model.fit(*friedman[:2])
     with pytest.raises(ValueError, match="do not test, for cv_score_, got 0 in fold 1"):
         _ = model.cv_score_
+
+
+def test_masked_entries_are_missing_and_labels_have_one_type(friedman, binary):
+    X, y = friedman[:2]
+    hidden = np.zeros(X.shape, dtype=bool)
+    hidden[::3, 1] = True
+    missing = np.where(hidden, np.nan, X)
+    masked = np.ma.MaskedArray(np.where(hidden, 1e6, X), hidden)
+    models = [
+        AutoKernelRegressor(members=FEW[:1], random_state=0).fit(T, y) for T in (missing, masked)
+    ]
+    np.testing.assert_array_equal(models[0].predict(missing), models[1].predict(masked))
+    labels = np.where(binary[1], "a", "b").astype(object)
+    labels[0] = 1
+    with pytest.raises(ValueError, match="class labels of one type, got int and str"):
+        AutoKernelClassifier(members=FEW).fit(binary[0], labels)
+    frame = pd.DataFrame(X, columns=["a", "b", "a", "c", "d", "e"])
+    with pytest.raises(ValueError, match="different names of columns, got 'a' twice"):
+        AutoKernelRegressor(members=FEW).fit(frame, y)

@@ -2,11 +2,10 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from kernelfit.ensemble.base import AutoKernel
 from kernelfit.ensemble.conformal import intervals, sets
-from kernelfit.utils.validation import check_targets
+from kernelfit.utils.validation import check_labels, check_targets
 
 
 class AutoKernelClassifier(ClassifierMixin, AutoKernel):
@@ -43,7 +42,8 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     scoring : str or callable, default=None
         What `cv_score_` and the leaderboard show.
     categorical_features : list of str or int, or mask, default=None
-        Columns to read as categories, beside those whose type says so.
+        Columns to read as categories, beside those whose type says so. Text is categories, unless
+        it holds numbers of which one is not whole or many differ.
     n_jobs : int, default=None
         Folds, members at the end, and trees of a forest on many rows, worked on at a time: in
         threads, unless a backend of joblib is in force. The result does not depend on it.
@@ -112,9 +112,7 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     """
 
     def _encode(self, y):
-        if y.dtype == object and any(label is None for label in y):
-            raise ValueError("expected a class label for every row, got None")
-        check_classification_targets(y)
+        check_labels(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         k = len(self.classes_)
         if k < 2:
@@ -225,7 +223,8 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     scoring : str or callable, default=None
         What `cv_score_` and the leaderboard show.
     categorical_features : list of str or int, or mask, default=None
-        Columns to read as categories, beside those whose type says so.
+        Columns to read as categories, beside those whose type says so. Text is categories, unless
+        it holds numbers of which one is not whole or many differ.
     n_jobs : int, default=None
         Folds, members at the end, and trees of a forest on many rows, worked on at a time: in
         threads, unless a backend of joblib is in force. The result does not depend on it.

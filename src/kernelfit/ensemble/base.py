@@ -23,7 +23,7 @@ from kernelfit.utils.checkpoint import Checkpoint
 from kernelfit.utils.digest import digest
 from kernelfit.utils.progress import ProgressBar
 from kernelfit.utils.sklearn_private import Interval, StrOptions
-from kernelfit.utils.table import check_table, read_schema
+from kernelfit.utils.table import as_table, check_table, read_schema
 from kernelfit.utils.threads import threads_for
 from kernelfit.utils.torch_device import load_torch
 from kernelfit.utils.validation import check_weights
@@ -141,6 +141,7 @@ class AutoKernel(BaseEstimator):
 
     def _check_training_data(self, X, y):
         """Return the table and the targets, checked; store the names of the features."""
+        X = as_table(X)
         if hasattr(X, "columns"):
             X, y = validate_data(self, X, y, skip_check_array=True)
             check_consistent_length(X, y)

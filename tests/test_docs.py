@@ -165,9 +165,6 @@ def test_code_of_the_pages_runs(page, tmp_path, monkeypatch):
         assert blocks
     monkeypatch.chdir(tmp_path)  # some write files
     namespace = {}
-    if page.name == "certificate.md":
-        X, y = load_iris(return_X_y=True)
-        namespace = {"X": X, "y": y, "machine": kernelfit.KernelSVC().fit(X, y)}
     for block in blocks:
         exec(block, namespace)
 

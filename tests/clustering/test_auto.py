@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles, make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from kernelfit import CDSKClustering, KernelClustering
@@ -159,3 +160,42 @@ def test_the_clusters_are_those_of_spectral_clustering():
     K = model.model_.affinity_matrix_
     plain = CDSKClustering(3, affinity="precomputed", max_iter=0, random_state=0).fit(K)
     assert adjusted_rand_score(model.model_.labels_, plain.labels_) > 0.95
+
+
+@pytest.mark.parametrize("scaling", ["auto", "given"])
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-160, 1e160, 1e200])
+def test_the_common_unit_of_the_columns_does_not_matter(scale, scaling):
+    y = np.repeat(np.arange(3), 30)
+    X = np.tile(4.0 * np.eye(3)[y], 2)
+    X += 0.4 * np.random.default_rng(0).standard_normal(X.shape)
+    model = KernelClustering(scaling=scaling, max_clusters=6, random_state=0).fit(X * scale)
+    assert model.scaling_ == "given"
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    np.testing.assert_array_equal(model.predict(X * scale * (1.0 + 1e-6)), model.labels_)
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 4])
+def test_a_few_repeated_rows_are_clusters(n_rows):
+    rows = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 3.0], [5.0, 1.0]])[:n_rows]
+    model = KernelClustering(random_state=0).fit(np.repeat(rows, 20, axis=0))
+    assert model.n_clusters_ == n_rows == len(np.unique(model.labels_[::20]))
+    assert f"{n_rows} different rows, each of them repeated" in model.explanation_
+    weighted = KernelClustering(random_state=0).fit(rows, sample_weight=np.full(n_rows, 20.0))
+    np.testing.assert_array_equal(weighted.labels_, model.labels_[::20])
+    once = KernelClustering(random_state=0).fit(rows)
+    assert once.n_clusters_ == 1
+    assert f"1 cluster of {n_rows} different rows cannot" in once.explanation_
+
+
+def test_fewer_clusters_are_told_in_its_own_name():
+    expected = r"^KernelClustering found 1 cluster, fewer than n_clusters=3: there is only 1 diff"
+    with pytest.warns(ConvergenceWarning, match=expected):
+        KernelClustering(3, random_state=0).fit(np.ones((9, 2)))
+
+
+def test_a_pickle_has_no_graphs():
+    X = np.random.default_rng(0).standard_normal((400, 2))
+    model = KernelClustering(2, random_state=0).fit(X)
+    assert len(pickle.dumps(model)) < 200_000
+    K = model.model_.affinity_matrix_
+    assert np.shape(K) == (400, 400) and abs(K - K.T).max() < 1e-12

@@ -115,5 +115,5 @@ def test_given_kernels(form, blobs):
 
 def test_too_few_different_points_are_told():
     X = np.repeat([[0.0, 1.0], [9.0, 0.0]], 15, axis=0)
-    with pytest.warns(ConvergenceWarning, match="only 2 of the points differ"):
+    with pytest.warns(ConvergenceWarning, match="only 2 different points"):
         RIMClustering(4, random_state=0).fit(X)

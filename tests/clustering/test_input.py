@@ -7,10 +7,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_wine, make_blobs
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
-from kernelfit import CDSClustering, CDSKClustering, KernelKMeans
+from kernelfit import (
+    BayesianMaxMarginClustering,
+    CDSClustering,
+    CDSKClustering,
+    KernelKMeans,
+    RIMClustering,
+)
 
 AFFINITIES = ["rbf", "self_tuning", "nearest_neighbors", "self_representation"]
 
@@ -52,7 +59,7 @@ def test_too_few_different_points_are_told_in_one_warning(cls, affinity):
         warnings.simplefilter("always")
         model = cls(4, affinity=affinity, random_state=0).fit(X)
     told = [str(warning.message) for warning in caught]
-    expected = "found 2 clusters, fewer than n_clusters=4: only 2 of the points differ"
+    expected = "found 2 clusters, fewer than n_clusters=4: there are only 2 different points"
     assert told == [f"{cls.__name__} {expected}"]
     np.testing.assert_array_equal(model.labels_, np.repeat(model.labels_[[0, -1]], 20))
     assert model.embedding_.shape == (40, 4) and np.isfinite(model.embedding_).all()
@@ -229,3 +236,20 @@ def test_siblings_share_names_order_and_defaults():
         for name, parameter in parameters.items():
             if name != "max_iter":
                 assert parameter.default == signature(CDSKClustering).parameters[name].default
+
+
+@pytest.mark.parametrize("gamma", ["median", "reconstruction"])
+@pytest.mark.parametrize(
+    "cls", [CDSKClustering, KernelKMeans, RIMClustering, BayesianMaxMarginClustering]
+)
+def test_points_whose_distances_vanish_are_refused(blobs, cls, gamma):
+    with pytest.raises(ValueError, match="expected features of moderate scale, got points that"):
+        cls(4, gamma=gamma).fit(blobs[0] * 1e-200)
+
+
+@pytest.mark.parametrize("K", [np.zeros((9, 9)), -np.eye(9)])
+def test_kernels_without_a_positive_eigenvalue_are_told(K):
+    with pytest.raises(ValueError, match="a kernel with a positive eigenvalue, got none"):
+        RIMClustering(3, affinity="precomputed").fit(K)
+    with pytest.warns(ConvergenceWarning, match="BayesianMaxMarginClustering found 1 cluster"):
+        BayesianMaxMarginClustering(3, affinity="precomputed", random_state=0).fit(K)

@@ -455,3 +455,17 @@ def test_masked_entries_are_missing_and_labels_have_one_type(friedman, binary):
     frame = pd.DataFrame(X, columns=["a", "b", "a", "c", "d", "e"])
     with pytest.raises(ValueError, match="different names of columns, got 'a' twice"):
         AutoKernelRegressor(members=FEW).fit(frame, y)
+
+
+def test_rows_that_are_no_folds(friedman):
+    rows = np.arange(100)
+    for cv, got in (
+        ([(rows[:5], rows + 500)], "row 500"),
+        ([(rows + 0.5, rows)], "rows of type float64"),
+        ([(1, 2, 3)], r"\(1, 2, 3\)"),
+        ([1, 2], "got 1"),
+    ):
+        with pytest.raises(ValueError, match=f"training and test rows between 0 and 119, .*{got}"):
+            AutoKernelRegressor(members=FEW, cv=cv).fit(*friedman[:2])
+    with pytest.raises(ValueError, match="at least one fold with test rows, got none"):
+        AutoKernelRegressor(members=FEW, cv=[(rows, [])] * 2).fit(*friedman[:2])

@@ -89,7 +89,7 @@ PRECOMPUTED = [
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 # Some checks of sample weights hand four different points to a clustering into eight.
-@pytest.mark.filterwarnings("ignore:.*only 4 of the points differ")
+@pytest.mark.filterwarnings("ignore:.*only 4 different points")
 # One check of scikit-learn 1.6 hands ten points to five folds.
 @pytest.mark.filterwarnings("ignore:The least populated class in y")
 @parametrize_with_checks(PUBLIC + VARIANTS)

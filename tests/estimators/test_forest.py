@@ -90,3 +90,21 @@ def test_complaints(data):
         ForestKernel(task="regression").fit(X, y)
     with pytest.raises(ValueError, match="Unknown label type"):
         ForestKernel(task="classification").fit(X, X[:, 0])
+
+
+def test_the_unit_of_the_targets_does_not_matter():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    forest = ForestKernel(20, random_state=0)
+    expected = forest.fit_transform(X, X[:, 0])
+    for exponent in (-665, 665):
+        found = forest.fit_transform(X, np.ldexp(X[:, 0], exponent))
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("task", ["regression", "unsupervised"])
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_features_that_no_tree_can_split_are_refused_in_one_sentence(scale, task):
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    with pytest.raises(ValueError, match="expected features of moderate scale, got"):
+        ForestKernel(5, task=task).fit(X * scale, X[:, 0])

@@ -215,3 +215,10 @@ def test_verbose_reports_the_error(iris, caplog):
 def test_bad_input_is_named(iris, options, y, message):
     with pytest.raises(ValueError, match=message):
         KernelMetric(**options).fit(iris[0], iris[1] if y is None else y)
+
+
+def test_huge_targets_are_numbers():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    expected = KernelMetric().fit(X, X[:, 1]).components_
+    found = KernelMetric().fit(X, np.ldexp(X[:, 1], 665)).components_
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)

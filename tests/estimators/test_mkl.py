@@ -253,9 +253,15 @@ def test_memory_is_that_of_the_kernels_that_need_it():
     ("kernels", "message"),
     [
         ([], "expected at least one kernel in kernels, got an empty bank"),
-        ([with_nan], "finite"),
-        ([zero], "expected kernel 0 of the bank, .* that is not zero, got only zeros"),
-        (["rbf", indefinite], "expected kernel 1 of the bank, .* to be positive semidefinite"),
+        ([with_nan], r"in kernel 0 of the bank \(.*\): expected the kernel to return finite"),
+        ({"kernel": "rbf"}, "expected a list of kernels, got a dict"),
+        (
+            [{"kernel": "rbf", "gamma": ()}],
+            r"in kernels\[0\]: .* at least one gamma, got \(\)",
+        ),
+        ([{"kernel": "rbf", "features": 0}], "expected features to be a list of columns, got 0"),
+        ([zero], r"expected kernel 0 of the bank \(.*\) to be a kernel that is not zero"),
+        (["rbf", indefinite], r"expected kernel 1 of the bank \(.*\) to be positive semidefinite"),
         ([{"kernel": "poly", "degree": 3, "coef0": -9.0}], "to be positive semidefinite"),
         ([not_symmetric], "to be symmetric"),
         ([{"kernel": "rbf", "features": []}], r"in kernels\[0\]: .* name at least one feature"),
@@ -283,6 +289,16 @@ def test_complaints_of_a_bank(kernels, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
     assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize(("scale", "gamma"), [(1e200, "0.0"), (1e-200, "inf")])
+def test_features_of_extreme_scale_are_named_as_the_trouble(scale, gamma):
+    X, y = moons()
+    message = f"expected features of moderate scale, got gamma={gamma} from their variance$"
+    with pytest.raises(ValueError, match=f"^{message}"):
+        MKLClassifier().fit(X * scale, y)
+    with pytest.raises(ValueError, match=rf"^in kernels\[0\]: {message}"):
+        MKLClassifier(kernels=["rbf"]).fit(X * scale, y)
 
 
 def test_complaints_of_given_matrices():

@@ -91,3 +91,12 @@ def test_features_without_a_scale_are_refused(iris):
 def test_bad_input_is_named(iris, options, message):
     with pytest.raises(ValueError, match=message):
         RandomFeatureAlignment(**options).fit(*iris)
+
+
+@pytest.mark.parametrize("exponent", [-700, 665])
+def test_the_unit_of_the_targets_does_not_matter(iris, exponent):
+    X, y = iris[0][::5], iris[0][::5, 0] - 5.5
+    features = RandomFeatureAlignment(n_components=100, random_state=0)
+    expected = features.fit_transform(X, y)
+    np.testing.assert_array_equal(features.fit_transform(X, np.ldexp(y, exponent)), expected)
+    assert features.objective_ == (0.0 if exponent < 0 else np.inf)

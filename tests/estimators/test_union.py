@@ -77,3 +77,12 @@ def test_complaints():
         KernelUnionClassifier(families=()).fit(X, y)
     with pytest.raises(ValueError, match=r"in kernels\[0\]: .* name at least one feature"):
         KernelUnionClassifier(kernels=[{"kernel": "rbf", "features": []}]).fit(X, y)
+
+
+@pytest.mark.parametrize("scale_", [1e-200, 1e-160, 1e200])
+@pytest.mark.parametrize("families", [None, ["feature_gaussian"]])
+def test_features_of_extreme_scale_are_refused_in_one_sentence(scale_, families):
+    X, y = moons(40)
+    for make in (KernelUnionClassifier, KernelUnionRegressor):
+        with pytest.raises(ValueError, match="expected features of moderate scale, got gamma="):
+            make(families=families).fit(X * scale_, y)

@@ -382,3 +382,10 @@ def test_a_family_keeps_its_volumes():
     family = PositiveMatrixFamily(basis, X, 1.0, UnitScaling.fit(X))
     assert family.volumes is family.volumes
     assert_array_equal(family.volumes, basis.volumes(X))
+
+
+@pytest.mark.parametrize("cv", [[([0, 1], [500])], [(np.arange(5.0), [6])], [(1, 2, 3)], [1]])
+def test_folds_that_are_no_rows_are_refused_in_one_sentence(cv):
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    with pytest.raises(ValueError, match="expected cv to give pairs of training and test rows"):
+        KernelSVRCV(cv=cv).fit(X, X[:, 0])

@@ -57,9 +57,11 @@ class RBFAffinity:
         else:
             self.gamma = float(self.rule)
         if not np.isfinite(self.gamma):
+            if not isinstance(self.rule, str):
+                raise ValueError(f"expected a finite gamma, got {self.gamma}")
             raise ValueError(
-                "expected a finite gamma, got infinity: the points are too close to each other to "
-                "square their distances, unless gamma itself was infinite"
+                "expected features of moderate scale, got points that are too close to each other "
+                "to square their distances"
             )
         self.landmarks = None
         if self.n_landmarks is None or self.n_landmarks >= len(X):
@@ -135,22 +137,21 @@ class NeighbourAffinity:
     def fit(self, X, counts, multiply):
         """Return the affinity matrix of the rows of X."""
         self.X, self.n = X, len(X)
-        if self.n == 1:
-            self.graph = sparse.csr_array(np.ones((1, 1)))
-        else:
+        if self.n > 1:
             self.bounded = bounded_search(X, self.n_neighbors)
             if self.bounded is None:
                 self.search = NearestNeighbors(n_jobs=self.n_jobs).fit(X)
-            self.graph = self._weigh(self._graph(None))
-        return self.graph
+        return self.matrix()
 
     def _weigh(self, links):
         """Return the affinities from the directed graph."""
         return symmetrised(links)
 
     def matrix(self):
-        """Return the affinity matrix of the training points."""
-        return self.graph
+        """Return the affinity matrix of the training points; predict does without."""
+        if self.n == 1:
+            return sparse.csr_array(np.ones((1, 1)))
+        return self._weigh(self._graph(None))
 
     def cross(self, X, relative=False):
         """Return the affinities of the rows of X to the training points."""

@@ -13,6 +13,7 @@ from kernelfit.clustering.candidates import candidate_graphs
 from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.clustering.choice import judge
 from kernelfit.clustering.matrices import in_unit, multiply
+from kernelfit.clustering.words import plural
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.distinct import distinct_points
 from kernelfit.utils.progress import show_progress
@@ -45,7 +46,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
       rows, at most 500, and eight random subsamples of it. The graph is taken whose clusters are
       found again best, that the other graphs confirm, and whose clusters are even in size.
     * **Number of clusters**: that which, on the mean of all graphs, is found again best, is even in
-      size and followed by a gap of the eigenvalues.
+      size and followed by a gap of the eigenvalues. Two to four different rows, each of them
+      repeated, are as many clusters.
 
     No label enters. The clusters are those of normalised-cut spectral clustering,
     `CDSKClustering` with ``max_iter=0``, on the graph chosen.
@@ -53,7 +55,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        Number of clusters; "auto" chooses it, from two to `max_clusters`.
+        Number of clusters; "auto" chooses it, from two to `max_clusters`, or takes one where there
+        are too few different rows.
     max_clusters : int, default=20
         The most clusters that "auto" considers.
     scaling : {"auto", "standard", "ranks", "given"}, default="auto"
@@ -127,6 +130,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         ],
         "verbose": ["verbose"],
     }
+
+    _exponent = 0  # of the unit of the features
 
     def __init__(
         self,
@@ -206,9 +211,11 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         counts = np.maximum(rows.counts / largest, _LEAST_COUNT)
         reasons = [self._choose_scaling(distinct)]
         self._view = learn_view(distinct, self._schema.is_category, counts, self.scaling_)
-        Z = self._view(table)
+        self._exponent = self._common_unit(self._view(distinct))
+        Z = self._features(table)
         points = Z[rows.first]
-        graph, number = self._choose(points, counts, seed, reasons)
+        few = _few_different(rows.counts, self.max_clusters)
+        graph, number = self._choose(points, counts, few, seed, reasons)
         weight = np.where(weight > 0, np.maximum(weight, _LEAST_COUNT * largest), 0.0)
         self.graph_, self.n_clusters_ = graph.name, number
         self.explanation_ = "\n".join(reasons)
@@ -222,6 +229,22 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self.labels_ = self.model_.labels_
         self.embedding_ = self.model_.embedding_
 
+    def _common_unit(self, Z):
+        """Return the exponent of a power of two near the largest number, 0 beside other columns.
+
+        The clusters of columns that are left as they are do not depend on a unit common to all,
+        and in this one no squared distance overflows or vanishes.
+        """
+        missing = any(getattr(column, "marked", False) for column in self._view.columns)
+        if self.scaling_ != "given" or self._schema.is_category.any() or missing:
+            return 0
+        return int(np.frexp(np.abs(Z).max(initial=0.0))[1])
+
+    def _features(self, table):
+        """Return the rows as the numbers that are clustered."""
+        with np.errstate(over="ignore"):  # of a new row, which is then refused
+            return np.ldexp(self._view(table), -self._exponent)
+
     def _choose_scaling(self, table):
         """Set `scaling_` and return the reason."""
         if self.scaling != "auto":
@@ -230,8 +253,11 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self.scaling_, reason = _scaling(table, self._schema.is_category)
         return f"Units: {reason}"
 
-    def _choose(self, points, counts, seed, reasons):
-        """Return the graph and the number of clusters; set `candidates_` and add the reasons."""
+    def _choose(self, points, counts, few, seed, reasons):
+        """Return the graph and the number of clusters; set `candidates_` and add the reasons.
+
+        `few` is the number to take where the rows are too few to compare numbers.
+        """
         n = len(points)
         graphs = candidate_graphs(*points.shape)
         rng = np.random.default_rng(seed)
@@ -245,7 +271,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         else:
             numbers = range(self.n_clusters, self.n_clusters + 1)
         if not numbers or numbers[0] == 1 or numbers[-1] >= size:
-            return self._without_choice(graphs[-1], n, reasons)
+            number = few if self.n_clusters == "auto" else self.n_clusters
+            return self._without_choice(graphs[-1], number, n, reasons)
         draws = [np.sort(rng.choice(len(rows), size, replace=False)) for _ in range(_SUBSAMPLES)]
         with one_blas_thread():
             found = judge(
@@ -257,14 +284,15 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         reasons += _reasons(graphs, found, at, column)
         return graphs[at], numbers[column]
 
-    def _without_choice(self, consensus, n, reasons):
+    def _without_choice(self, consensus, number, n, reasons):
         """Return the consensus where nothing can be compared."""
-        number = 1 if self.n_clusters == "auto" else self.n_clusters
         self.candidates_ = {}
-        reasons.append(
-            f"Graph: {consensus.name} ({consensus.words}), without a choice: {number} clusters of "
-            f"{n} different rows cannot be compared on subsamples."
-        )
+        clusters, rows = plural(number, "cluster"), plural(n, "different row")
+        if self.n_clusters == "auto" and number > 1:
+            why = f"{rows}, each of them repeated, are as many clusters."
+        else:
+            why = f"{clusters} of {rows} cannot be compared on subsamples."
+        reasons.append(f"Graph: {consensus.name} ({consensus.words}), without a choice: {why}")
         return consensus, number
 
     def predict(self, X):
@@ -281,7 +309,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self.model_.predict(self._view(self._schema.read(check_table(self, X, reset=False))))
+        table = self._schema.read(check_table(self, X, reset=False))
+        return self.model_.predict(self._features(table))
 
 
 class _OnGraph(CDSKClustering):
@@ -291,9 +320,18 @@ class _OnGraph(CDSKClustering):
         **CDSKClustering._parameter_constraints,
         "affinity": "no_validation",
     }
+    _name = KernelClustering.__name__  # in warnings
 
     def _make_affinity(self, seed):
         return self.affinity
+
+
+def _few_different(counts, most):
+    """Return the number of clusters of rows that are too few to compare numbers of clusters.
+
+    As many as there are different rows, if each of them is repeated.
+    """
+    return len(counts) if len(counts) <= most and counts.min() >= 2.0 else 1
 
 
 def _scaling(table, is_category):

@@ -1,6 +1,7 @@
 """Rules for the bandwidth of the Gaussian kernel."""
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 from kernelfit.kernels.distances import Array, Data, squared_distances
@@ -31,11 +32,16 @@ def bandwidth_gamma(X: Data, rule: str, max_rows: int = 2000) -> float:
         X = X[np.linspace(0, n - 1, max_rows).astype(np.intp)]
     distances = np.sqrt(squared_distances(X)[np.triu_indices(X.shape[0], 1)])
     if distances.size == 0 or distances.max() == 0.0:
-        return 1.0
+        return 1.0 if _all_equal(X) else np.inf
     tau = float(np.median(distances) if rule == "median" else distances.var())
     if tau == 0.0:  # more than half of the pairs are equal, or all distances are
         tau = float(distances.mean())
     return 1.0 / (2.0 * tau**2) if tau**2 > 0.0 else np.inf
+
+
+def _all_equal(X: Data) -> bool:
+    dense = X.toarray() if sparse.issparse(X) else X
+    return bool(np.all(dense == dense[:1]))
 
 
 def reconstruction_gamma(X: Array, max_rows: int = 1000) -> float:
@@ -54,6 +60,7 @@ def reconstruction_gamma(X: Array, max_rows: int = 1000) -> float:
     Returns
     -------
     float
+        1.0 when all the points are equal, infinite when they are too close to square a distance.
     """
     n = X.shape[0]
     if n > max_rows:
@@ -61,8 +68,10 @@ def reconstruction_gamma(X: Array, max_rows: int = 1000) -> float:
     D2 = squared_distances(X)
     np.fill_diagonal(D2, np.inf)  # a point does not reconstruct itself
     nearest = D2.min(axis=1, keepdims=True)
-    if not np.isfinite(nearest).all() or D2[np.isfinite(D2)].max() == 0.0:
+    if not np.isfinite(nearest).all():
         return 1.0
+    if D2[np.isfinite(D2)].max() == 0.0:
+        return 1.0 if _all_equal(X) else np.inf
 
     def error(log_gamma: float) -> float:
         W = np.exp(-np.exp(log_gamma) * (D2 - nearest))  # scaled by row: no row vanishes

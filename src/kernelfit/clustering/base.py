@@ -29,6 +29,7 @@ from kernelfit.clustering.published_affinities import (
     SparseManifoldAffinity,
 )
 from kernelfit.clustering.rows import KnownRows, distinct_affinities, row_marks
+from kernelfit.clustering.words import plural
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.distinct import distinct_points
 from kernelfit.utils.progress import show_progress
@@ -93,6 +94,10 @@ class BaseClustering(ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = self._precomputed
         tags.input_tags.positive_only = self._precomputed and not self._negative_allowed
         return tags
+
+    @property
+    def _name(self):
+        return type(self).__name__
 
     @property
     def _precomputed(self):
@@ -165,10 +170,11 @@ class BaseClustering(ClusterMixin, BaseEstimator):
         if n_found < self.n_clusters and (self._fewer_is_failure or n_found == len(rows.first)):
             why = ""
             if n_found == len(rows.first):
-                why = f": only {n_found} of the points differ"
+                why = f": there {'is' if n_found == 1 else 'are'} only "
+                why += plural(n_found, "different point")
             complaints.append(
                 (
-                    f"{type(self).__name__} found {n_found} clusters, fewer than "
+                    f"{self._name} found {plural(n_found, 'cluster')}, fewer than "
                     f"n_clusters={self.n_clusters}{why}",
                     ConvergenceWarning,
                 )
@@ -215,7 +221,7 @@ class BaseClustering(ClusterMixin, BaseEstimator):
     def affinity_matrix_(self):
         """Affinity matrix of the training points, zero for those of weight zero.
 
-        A dense matrix is computed anew on every access, as predict does not need it. For
+        Most are computed anew on every access, as predict does not need them. For
         ``affinity="precomputed"`` there is no such attribute: it is the matrix given to fit.
         """
         check_is_fitted(self)

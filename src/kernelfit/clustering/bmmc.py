@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
+from sklearn.exceptions import ConvergenceWarning
 
 from kernelfit.clustering.bayesian_margin import sample_clusters
 from kernelfit.clustering.feature_space import BaseFeatureSpaceClustering
@@ -155,6 +156,14 @@ class BayesianMaxMarginClustering(BaseFeatureSpaceClustering):
         self.log_density_ = result.log_density
         self.history_ = np.array(result.history)
         self.n_iter_ = len(result.history)
+        if len(K) > 1 and not self._back.any():
+            return [
+                (
+                    "BayesianMaxMarginClustering found 1 cluster: the kernel does not tell any "
+                    "points from each other, or is not positive semidefinite",
+                    ConvergenceWarning,
+                )
+            ]
         return []
 
     def _components(self, K, counts, multiply):

@@ -159,7 +159,7 @@ class CDSKClustering(BaseCDS):
     eigenvalues_ : ndarray of shape (n_clusters,)
         Eigenvalues of D^-1/2 W D^-1/2, descending.
     affinity_matrix_ : ndarray, csr_array or LowRank of shape (n_samples, n_samples)
-        Affinity K. A dense one is not kept but computed anew on every access. For
+        Affinity K, not kept but computed anew on every access for most affinities. For
         ``affinity="precomputed"`` there is no such attribute: K is the matrix given to fit.
     objective_ : float
         Objective at the end.

@@ -36,14 +36,10 @@ class MixedAffinity:
             degrees = K @ counts
             positive = degrees > 0
             self.roots.append(np.where(positive, np.where(positive, degrees, 1.0) ** -0.5, 0.0))
-        mean = self._mean(matrices)
-        self.graph = mean if sparse.issparse(mean) else None
-        return mean
+        return self._mean(matrices)
 
     def matrix(self) -> Any:
         """Return the affinity matrix of the training points."""
-        if self.graph is not None:
-            return self.graph
         return self._mean([part.matrix() for part in self.parts])
 
     def _mean(self, matrices: list[Any]) -> Any:

@@ -1,6 +1,5 @@
 """Neighbours that agree: links of one side alone are weak."""
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,17 +28,13 @@ class MutualAffinity(NeighbourAffinity):
     """
 
     def _weigh(self, links: Any) -> Any:
-        self.links = links
+        rows = np.repeat(np.arange(self.n), np.diff(links.indptr))
+        lengths = edge_lengths(self.X, self.X, rows, links.indices)
+        # Squared distances of the training points to their last neighbours.
+        self.radii = np.asarray(lengths.reshape(self.n, -1).max(axis=1))
         graph = super()._weigh(links)  # one for a mutual link, a half for another
         graph.data = np.where(graph.data == 1.0, 1.0, _WEAK)
         return graph
-
-    @cached_property
-    def radii(self) -> Array:
-        """Squared distances of the training points to their last neighbours."""
-        rows = np.repeat(np.arange(self.n), np.diff(self.links.indptr))
-        lengths = edge_lengths(self.X, self.X, rows, self.links.indices)
-        return np.asarray(lengths.reshape(self.n, -1).max(axis=1))
 
     def cross(self, X: Array, relative: bool = False) -> Any:
         """Return the affinities of the rows of X to the training points.

@@ -149,8 +149,10 @@ class RIMClustering(BaseFeatureSpaceClustering):
         K = K.toarray() if sparse.issparse(K) else K
         counts = self._rows.counts
         rng = np.random.default_rng(seed)
-        best = self._best_means(K, n_clusters, rng, multiply)
         F, back = kernel_factor(K)
+        if not F.shape[1]:
+            raise ValueError("expected a kernel with a positive eigenvalue, got none")
+        best = self._best_means(K, n_clusters, rng, multiply)
         result = maximise_information(
             F,
             counts / counts.sum(),

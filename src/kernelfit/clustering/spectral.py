@@ -76,7 +76,7 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
         if not result.converged:
             complaints.append(
                 (
-                    f"{type(self).__name__} stopped after max_iter={self.max_iter} rounds before "
+                    f"{self._name} stopped after max_iter={self.max_iter} rounds before "
                     "the objective settled: raise max_iter or tol",
                     ConvergenceWarning,
                 )

@@ -77,7 +77,7 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
         Their weights.
     cv_score_ : float
         The mean score of the folds, nested: for each, members are searched, mixed and trained anew
-        without it. Computed on first use, `hasattr` included, which takes two to four times as long
+        without it. Computed on first use, `hasattr` included, which takes several times as long
         as the fit; `dir` and displays of the estimator show it from then on.
     certificate_ : dict
         "stack", the duality gap of the weights; "pull", the rho of
@@ -203,7 +203,7 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
         + \frac{\rho}{2} \|w - \tfrac1M \mathbf 1\|^2, \qquad w \ge 0,\; \mathbf 1'w = 1
 
     on out-of-fold predictions, each kept within the range of the targets: a convex problem solved
-    to a certified gap.
+    to a certified gap. No prediction is beyond the range of the training targets.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
         Their weights.
     cv_score_ : float
         The mean score of the folds, nested: for each, members are searched, mixed and trained anew
-        without it. Computed on first use, `hasattr` included, which takes two to four times as long
+        without it. Computed on first use, `hasattr` included, which takes several times as long
         as the fit; `dir` and displays of the estimator show it from then on.
     certificate_ : dict
         "stack", the duality gap of the weights, with targets in units of half their range; "pull",

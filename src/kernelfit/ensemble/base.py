@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -21,6 +20,7 @@ from kernelfit.ensemble.search import Clock
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.checkpoint import Checkpoint
 from kernelfit.utils.digest import digest
+from kernelfit.utils.folds import split_folds
 from kernelfit.utils.progress import ProgressBar
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.table import as_table, check_table, read_schema
@@ -175,10 +175,8 @@ class AutoKernel(BaseEstimator):
         place = np.full(len(y), -1)
         place[rows] = np.arange(n)
         folds = []
-        for fold in check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y):
-            parts = [np.asarray(part) for part in fold]
-            parts = [np.flatnonzero(part) if part.dtype == bool else part for part in parts]
-            train, test = (place[part][place[part] >= 0] for part in parts)
+        for fold in split_folds(self.cv, X, y, classifier=is_classifier(self)):
+            train, test = (place[part][place[part] >= 0] for part in fold)
             if not len(train):
                 raise ValueError("expected rows of positive weight in every training part")
             if len(test):

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from kernelfit.estimators.moderate import moderate_gamma
 from kernelfit.families.multiple.bank import (
     Source,
     TooLarge,
@@ -48,6 +49,8 @@ def resolve_bank(kernels, X, weight, names):
     -------
     list of BankKernel
     """
+    if isinstance(kernels, dict):
+        raise ValueError("expected a list of kernels, got a dict")
     if isinstance(kernels, str) or not hasattr(kernels, "__iter__"):
         raise ValueError(f"expected kernels to be None, 'precomputed' or a list, got {kernels!r}")
     bank = []
@@ -55,7 +58,8 @@ def resolve_bank(kernels, X, weight, names):
         try:
             bank.extend(_expand(entry, X, weight, names))
         except ValueError as error:
-            raise ValueError(f"in kernels[{number}]: {error}") from None
+            where = "" if kernels is DEFAULT_BANK else f"in kernels[{number}]: "
+            raise ValueError(f"{where}{error}") from None
     if not bank:
         raise ValueError("expected at least one kernel in kernels, got an empty bank")
     return bank
@@ -81,6 +85,9 @@ def _expand(entry, X, weight, names):
             continue
         seen = X if features is None else X[:, list(features)]
         degrees, gammas = _several(settings["degree"]), _several(settings["gamma"])
+        for key, several in (("degree", degrees), ("gamma", gammas)):
+            if not len(several):
+                raise ValueError(f"expected at least one {key}, got {settings[key]!r}")
         for degree, gamma in itertools.product(degrees, gammas):
             yield BankKernel(
                 _named(kernel, gamma, degree, settings["coef0"], seen, weight), features
@@ -101,6 +108,8 @@ def _groups(features, X, names):
         varying = np.flatnonzero(np.ptp(X, axis=0) > 0.0)
         return [(int(j),) for j in (varying if varying.size else range(X.shape[1]))]
     columns = np.asarray(features)
+    if not columns.ndim:
+        raise ValueError(f"expected features to be a list of columns, got {features!r}")
     if columns.dtype.kind in "OU" and names is not None:
         places = {name: j for j, name in enumerate(names)}
         unknown = [name for name in columns.tolist() if name not in places]
@@ -134,10 +143,13 @@ def _resolve_gamma(name, gamma, X, weight):
         factor, star, unit = gamma.rpartition("*")
         known = {"scale": lambda: scale_gamma(X, weight), "auto": lambda: 1.0 / X.shape[1]}
         try:
-            value = (float(factor) if star else 1.0) * known[unit.strip()]()
-            value = float(gamma_of_name(name, value, X.shape[1]))
+            value = float(factor) if star else 1.0
+            found = known[unit.strip()]
         except (KeyError, ValueError):
             value = None
+        if value is not None and 0.0 < value < np.inf:
+            return moderate_gamma(float(gamma_of_name(name, value * found(), X.shape[1])))
+        value = None
     if not isinstance(value, Real) or not np.finfo(np.float64).tiny <= float(value) < np.inf:
         raise ValueError(
             f"expected gamma to be a positive number, 'scale', 'auto' or a multiple like "
@@ -168,7 +180,7 @@ def build_bank(members, X, weight, normalize, cache_size):
 
     def sources():
         for number, member in enumerate(members):
-            name = f"kernel {number} of the bank, {member.kernel!r}"
+            name = f"kernel {number} of the bank ({member.kernel!r})"
             source = _source(member, X, name)
             scale = _scale(source.diagonal, weight, normalize, name)
             scaled.append(BankKernel(member.kernel, member.features, scale))
@@ -220,7 +232,11 @@ def _source(member, X, name):
         return Source(diagonal, lambda i: rows.rows(np.array([i]))[0], lambda: kernel(seen))
     if isinstance(kernel, KernelFunction) and kernel.psd:  # single columns may be dear
         return from_matrix(np.ascontiguousarray(kernel(seen, seen), dtype=np.float64))
-    return _checked(CheckedKernel(kernel)(seen, seen), name)
+    try:
+        K = CheckedKernel(kernel)(seen, seen)
+    except ValueError as error:
+        raise ValueError(f"in {name}: {error}") from error  # it may be the user's
+    return _checked(K, name)
 
 
 def _checked(K, name):

@@ -1,9 +1,42 @@
-"""Targets of any kind as columns of numbers, for transformers that learn from them."""
+"""Targets of any kind and size as columns of numbers, for transformers that learn from them."""
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from kernelfit.utils.validation import check_targets
+
+
+def kind_of_targets(y):
+    """Return scikit-learn's type of the targets, without a complaint of numbers beyond integers.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+
+    Returns
+    -------
+    str
+    """
+    with np.errstate(invalid="ignore"):
+        return type_of_target(y, input_name="y")
+
+
+def in_unit(values):
+    """Return numbers in units of a power of two near the largest, and the unit's exponent.
+
+    Squares of the numbers then neither overflow nor vanish; all else is the same, bit by bit.
+
+    Parameters
+    ----------
+    values : ndarray
+
+    Returns
+    -------
+    ndarray
+    exponent : int
+    """
+    exponent = int(np.frexp(np.abs(values).max(initial=0.0))[1])
+    return np.ldexp(values, -exponent), exponent
 
 
 def target_columns(y, task):
@@ -23,7 +56,7 @@ def target_columns(y, task):
         Whether y has labels.
     """
     if task == "auto":
-        kind = type_of_target(y, input_name="y")
+        kind = kind_of_targets(y)
         if kind == "unknown":
             raise ValueError("Unknown label type: expected labels or numbers as targets")
         task = "regression" if kind.startswith("continuous") else "classification"

@@ -77,7 +77,8 @@ def compress(
         With "float32" half of it is for the rounding.
     max_points : int, default=None
         How many support vectors to keep at most; where problems have kernels of their own, as many
-        for each. The bound is then what it is.
+        for each. The bound is then what it is, and may be above `max_change`: of the two, what is
+        reached first ends the choice, and `compression_` tells how far it came.
     dtype : {"float64", "float32"}, default="float64"
         Of the kernel values in prediction on the processor. "float32" is for a Gaussian kernel on
         dense data: it is 1.5 to 1.8 times as fast, and its rounding adds to the bound. With

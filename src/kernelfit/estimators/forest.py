@@ -12,14 +12,15 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelfit.estimators.columns import in_unit, kind_of_targets
 from kernelfit.kernels.forest import Forest, LeafKernel, RatioKernel
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.validation import check_labels, check_targets
 
+_LEAST_RANGE = 1e-7  # below which scikit-learn's trees take a feature for constant
 _FORESTS = {
     ("extra_trees", "classification"): ExtraTreesClassifier,
     ("extra_trees", "regression"): ExtraTreesRegressor,
@@ -180,7 +181,8 @@ class ForestKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             X, y = validate_data(self, X, y, dtype=np.float64)
         self.task_ = "unsupervised" if unsupervised else self._task_of(y)
         if self.task_ == "regression":
-            y = check_targets(y)
+            y, _ = in_unit(check_targets(y))  # the trees are the same in any unit
+        _check_sizes(X)
         grown = self._grow(X, y)
         trees = [tree.tree_ for tree in grown.estimators_]
         forest = Forest.join(
@@ -192,10 +194,11 @@ class ForestKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _task_of(self, y):
         if self.task == "classification":
-            check_labels(y)
+            with np.errstate(invalid="ignore"):
+                check_labels(y)
         if self.task != "auto":
             return self.task
-        return "regression" if type_of_target(y).startswith("continuous") else "classification"
+        return "regression" if kind_of_targets(y).startswith("continuous") else "classification"
 
     def _grow(self, X, y):
         random = check_random_state(self.random_state)
@@ -229,3 +232,18 @@ class ForestKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         check_is_fitted(self)
         return self.kernel_(validate_data(self, X, reset=False, dtype=np.float64), self.X_fit_)
+
+
+def _check_sizes(X):
+    """Refuse features that no tree can split, as trees see them in single precision."""
+    largest = np.abs(X).max()
+    if largest > np.finfo(np.float32).max:
+        raise ValueError(
+            f"expected features of moderate scale, got {largest:.3g}, which is beyond float32"
+        )
+    widest = np.ptp(X, axis=0).max()
+    if 0.0 < widest <= _LEAST_RANGE:
+        raise ValueError(
+            f"expected features of moderate scale, got none whose values differ by more than "
+            f"{widest:.3g}"
+        )

@@ -8,7 +8,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelfit.estimators.columns import target_columns
+from kernelfit.estimators.columns import in_unit, target_columns
+from kernelfit.estimators.moderate import moderate_gamma
 from kernelfit.families.random_features import align_weights
 from kernelfit.kernels.standard import scale_gamma
 from kernelfit.utils.atomic import blank_copy
@@ -58,7 +59,7 @@ class RandomFeatureAlignment(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     gamma_ : float
         The width.
     objective_ : float
-        The alignment.
+        The alignment; infinity where it is beyond float64.
     dual_gap_ : float
         Its largest possible distance from the optimum: rounding.
     n_features_in_ : int
@@ -129,15 +130,11 @@ class RandomFeatureAlignment(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self._validate_params()
         fitted = blank_copy(self)
         X, y = validate_data(fitted, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True)
-        columns, _ = target_columns(y, self.task)
+        columns, exponent = in_unit(target_columns(y, self.task)[0])
         weight = check_weights(sample_weight, X.shape[0])
         mass = weight / weight.sum()
         columns = mass[:, None] * (columns - mass @ columns)
-        gamma = scale_gamma(X, weight) if self.gamma == "scale" else float(self.gamma)
-        if not 0.0 < gamma < np.inf:
-            raise ValueError(
-                f"expected features of moderate scale, got gamma={gamma} from their variance"
-            )
+        gamma = moderate_gamma(scale_gamma(X, weight) if self.gamma == "scale" else self.gamma)
         rng = check_random_state(self.random_state)
         frequencies = np.sqrt(2.0 * gamma) * rng.normal(size=(X.shape[1], self.n_components))
         offsets = rng.uniform(0.0, 2.0 * np.pi, self.n_components)
@@ -151,7 +148,9 @@ class RandomFeatureAlignment(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         fitted.frequencies_, fitted.offsets_ = frequencies[:, kept], offsets[kept]
         fitted.weights_ = found.q[kept]
         fitted.gamma_ = gamma
-        fitted.objective_, fitted.dual_gap_ = found.objective, found.gap
+        with np.errstate(over="ignore", under="ignore"):
+            fitted.objective_ = float(np.ldexp(found.objective, 2 * exponent))
+            fitted.dual_gap_ = float(np.ldexp(found.gap, 2 * exponent))
         self.__dict__ = fitted.__dict__
         return self
 

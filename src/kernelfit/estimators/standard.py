@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.estimators.machine import KernelMachine
+from kernelfit.estimators.moderate import moderate_gamma
 from kernelfit.kernels.base import KernelFunction, is_psd
 from kernelfit.kernels.device import decision_on_device
 from kernelfit.kernels.gram import c_ordered
@@ -145,11 +146,7 @@ class StandardKernelMachine(KernelMachine):
         if isinstance(gamma, str):
             gamma = scale_gamma(X, weight) if gamma == "scale" else 1.0 / d
             gamma = gamma_of_name(self.kernel, gamma, d)
-        if not np.finfo(np.float64).tiny <= gamma < np.inf:  # beyond, distances overflow
-            raise ValueError(
-                f"expected features of moderate scale, got gamma={gamma} from their variance"
-            )
-        return float(gamma)
+        return moderate_gamma(gamma)
 
     def _make_gram(self, X, weight, matrix):
         """Return the kernel, its matrix and whether it is known to be positive semidefinite."""

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelfit.estimators.bank import build_bank, resolve_bank
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.machine import KernelMachine
+from kernelfit.estimators.moderate import moderate_gamma
 from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.families.psd.family import PositiveMatrixFamily
 from kernelfit.families.psd.features import FeatureBasis, Monomials
@@ -23,6 +24,14 @@ from kernelfit.utils.sklearn_private import Interval, StrOptions
 _FAMILIES = ("gaussian", "feature_gaussian", "polynomial", "tessellated")
 # Multiples of "scale", with the widths of the default bank of MKL among them.
 _GAMMAS, _FEATURE_GAMMAS = 2.0 ** np.arange(-6.0, 3.1, 0.25), 2.0 ** np.arange(-6.0, 3.1, 0.5)
+
+
+def _widths(X, weight, multiples):
+    """Return multiples of "scale", in ascending order."""
+    unit = scale_gamma(X, weight)
+    for end in (multiples[0], multiples[-1]):
+        moderate_gamma(unit * float(end))
+    return unit * multiples
 
 
 class UnionMachine(KernelMachine):
@@ -54,11 +63,11 @@ class UnionMachine(KernelMachine):
             raise ValueError("expected at least one family or kernel, got none")
         widths = []
         if "gaussian" in families:
-            widths.append(WidthAtoms(X, scale_gamma(X, weight) * _GAMMAS))
+            widths.append(WidthAtoms(X, _widths(X, weight, _GAMMAS)))
         if "feature_gaussian" in families:
             varying = np.flatnonzero(np.ptp(X, axis=0) > 0.0)
             for j in varying if varying.size else range(X.shape[1]):
-                gammas = scale_gamma(X[:, [j]], weight) * _FEATURE_GAMMAS
+                gammas = _widths(X[:, [j]], weight, _FEATURE_GAMMAS)
                 widths.append(WidthAtoms(X, gammas, (int(j),)))
         sets: list[AtomSet] = [*widths]
         hull: list[Any] = [Widths(atoms.gammas, atoms.features) for atoms in widths]

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +19,7 @@ from kernelfit.selection.scoring import UNCALIBRATED, FoldScorer
 from kernelfit.selection.table import difference, tabulate
 from kernelfit.selection.work import Work
 from kernelfit.utils.atomic import blank_copy
+from kernelfit.utils.folds import split_folds
 from kernelfit.utils.memory import available_memory
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval
@@ -102,11 +102,8 @@ class KernelSearch(BaseEstimator):
 
     def _splits(self, X, y, weight, groups):
         """Return the training and test rows of every fold."""
-        folds = check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, groups)
-        splits = [_rows(k + 1, fold, weight) for k, fold in enumerate(folds)]
-        if not splits:
-            raise ValueError("expected cv to give at least one fold, got none")
-        return splits
+        folds = split_folds(self.cv, X, y, groups, is_classifier(self))
+        return [_rows(k + 1, fold, weight) for k, fold in enumerate(folds)]
 
     def _search(self, data, splits, scorer):
         """Score all candidates, choose, train the chosen ones and set the fitted attributes."""
@@ -409,9 +406,7 @@ def _joined(folds, more):
 
 def _rows(number, fold, weight):
     """Return the training and test rows of a fold, without those of weight zero."""
-    parts = [np.asarray(part) for part in fold]
-    parts = [np.flatnonzero(part) if part.dtype == bool else part for part in parts]
-    parts = [part[weight[part] > 0] if part.size else part for part in parts]
+    parts = [part[weight[part] > 0] for part in fold]
     for name, part in zip(("training", "test"), parts, strict=True):
         if not part.size:
             raise ValueError(

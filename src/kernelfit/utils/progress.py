@@ -40,9 +40,9 @@ def announce_compilation(kept: bool) -> None:
     if _announced or logger.level > logging.INFO:
         return
     _announced = True
-    where = "once on this machine (about 5 s)"
+    where = "once a kind of model on this machine (some seconds)"
     if not kept:
-        where = "in every process (about 5 s), as no folder for a cache can be written"
+        where = "in every process (some seconds), as no folder for a cache can be written"
     with suppress(AttributeError, OSError, ValueError):  # stderr may be missing or closed
         sys.stderr.write(f"kernelfit: compiling its numerical core, {where}\n")
         sys.stderr.flush()

@@ -103,7 +103,7 @@ def main(names=()):
             shown = {key: shown[key] for key in ("model", "rows", "tol", "cache_size", "partition")}
             record.rows.append({"part": name, **shown, **json.loads(out.splitlines()[-1])})
             print(record.rows[-1], flush=True)
-        record.save(records.path_of("svm_large", name))
+            record.save(records.path_of("svm_large", name))
     page()
 
 
@@ -120,8 +120,8 @@ def page():
         table([{k: v for k, v in row.items() if k not in ("partition", "test")} for row in rows],
               "ijcnn1"),
         "covtype, class 2 against the rest, features in [0, 1], gamma = C = 32, rows drawn at "
-        "random, solved in so many blocks and then as a whole. *gap* is the relative gap that the model claims, *test* the accuracy on 10,000 "
-        "other rows.",
+        "random, solved in so many blocks and then as a whole. *gap* is the relative gap that the "
+        "model claims, *test* the accuracy on 10,000 other rows.",
         table(rows, "covtype"),
         records=sets.values(),
     )  # fmt: skip

@@ -266,5 +266,18 @@ def test_rounding_counts_in_the_change_that_is_asked_for(gamma):
     double = kf.compress(machine, 0.025)
     assert double.compression_.bound < small.compression_.bound <= 0.05
     assert small.compression_.n_points < len(machine.support_)
-    with pytest.raises(ValueError, match=r"expected max_change from .* half of which is the round"):
+    with pytest.raises(ValueError, match=r"expected max_change from .*, the rounding of all supp"):
         kf.compress(machine, 1e-9, dtype="float32")
+
+
+def test_what_rounding_allows_is_not_refused():
+    """Coefficients of fewer points may round to more than those of all."""
+    machine = kf.KernelSVC(gamma=0.01, C=1.0).fit(X, TWO)
+    least = kf.compress(machine, dtype="float32").compression_.bound
+    for factor in (1.001, 2.4, 4.0):
+        found = kf.compress(machine, factor * least, dtype="float32").compression_
+        assert found.bound <= factor * least
+    with pytest.raises(ValueError, match=f"expected max_change from {least:.3g}, the rounding"):
+        kf.compress(machine, 0.99 * least, dtype="float32")
+    with pytest.raises(ValueError, match="expected a larger max_change or max_points"):
+        kf.compress(machine, 1.001 * least, 5, dtype="float32")

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +48,17 @@ def test_intercept_is_the_middle_of_the_best(points, data):
 def test_many_points():
     rng = np.random.default_rng(0)
     g, cost = rng.standard_normal(100_001), np.ones(100_001)
+    _, _, intercept, _ = certify(g, g, np.zeros(g.size), -cost, cost, 0.0, 0.0)
+    assert intercept == np.median(-g)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize(
+    "order", [np.square, np.abs, lambda x: np.cos(2 * np.pi * x), lambda x: -np.sin(np.pi * x)]
+)
+def test_orders_that_are_the_worst_for_pivots_at_fixed_places(order):
+    """Which would take minutes."""
+    g, cost = order(np.linspace(-1.0, 1.0, 1_000_001)), np.ones(1_000_001)
     _, _, intercept, _ = certify(g, g, np.zeros(g.size), -cost, cost, 0.0, 0.0)
     assert intercept == np.median(-g)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelfit.tasks.projection import project_box_plane
+from kernelfit.tasks.projection import is_feasible, project_box_plane
 from tests.reference.projections import project_box_plane as bisected
 from tests.reference.projections import projection_kkt_violation
 from tests.reference.strategies import projection_inputs, seeds
@@ -122,3 +122,22 @@ def test_projection_of_many_points():
     # Rounding of the sum of n numbers of size at most 1.
     assert abs(math.fsum(x) - 123.0) <= n * 2.0**-53 * n**0.5
     np.testing.assert_allclose(x, bisected(v, lower, upper, 123.0), rtol=0, atol=1e-12)
+
+
+def test_points_far_beyond_the_box_get_the_sum():
+    """Where the point less its shift rounds to far more than the box."""
+    rng = np.random.default_rng(0)
+    for size in (1e3, 1e9, 1e15, 1e20):
+        v = size * rng.standard_normal(40)
+        upper = 1e-3 * (0.1 + rng.random(40))
+        lower = -1e-3 * (0.1 + rng.random(40))
+        for total in (0.0, 1e-3):
+            found = project_box_plane(v, lower, upper, total)
+            assert (lower <= found).all() and (found <= upper).all()
+            assert abs(found.sum() - total) <= 1e-14 * np.abs(found).sum()
+
+
+def test_the_sum_of_many_numbers_does_not_drift():
+    v = np.full(1_000_001, 0.1)
+    assert is_feasible(v, np.zeros(v.size), np.ones(v.size), math.fsum(v))
+    assert not is_feasible(v, np.zeros(v.size), np.ones(v.size), math.fsum(v) * (1.0 + 1e-12))

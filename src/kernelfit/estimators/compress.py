@@ -166,10 +166,19 @@ def compress(
         distances[group], bounds[group] = found.distances, length * found.distances
     rounding = _rounding(estimator, coef, dtype)
     if asked is not None and rounding.max() > max_change:
-        raise ValueError(
-            f"expected max_change from {2.0 * rounding.max():.3g} for dtype='float32', half of "
-            f"which is the rounding in the worst case, got {asked:g}"
-        )
+        # Coefficients of fewer points are larger, and so is their rounding: keep all points.
+        rounding = _rounding(estimator, before, dtype)
+        if rounding.max() > asked:
+            raise ValueError(
+                f"expected max_change from {rounding.max():.3g}, the rounding of all support "
+                f"vectors in the worst case, for dtype='float32', got {asked:g}"
+            )
+        if max_points < len(estimator.support_):
+            raise ValueError(
+                f"expected a larger max_change or max_points for dtype='float32', got {asked:g} "
+                f"and {max_points}"
+            )
+        return _with_coef(estimator, estimator.dual_coef_, np.zeros(n_problems), rounding, dtype)
     bounds += rounding
     return _with_coef(estimator, coef, distances, bounds, dtype)
 

@@ -72,16 +72,22 @@ def optimal_intercept(
 def _first_rise(points: FloatArray, weights: FloatArray, fall: float) -> float:
     """Return where the slope, the weights of all points up to there, makes up for the fall.
 
-    Quickselect: only the side of a pivot that has the answer is looked at again. Both arrays are
-    reordered.
+    Quickselect: only the side of a pivot that has the answer is looked at again. Pivots are drawn,
+    as there is an order of the points for which those at fixed places are the worst. Both arrays
+    are reordered.
     """
     first, last = 0, points.size  # the answer is in between
     tie = _ROUNDOFF * points.size  # sums of weights that differ by less than this are equal
     before = 0.0  # the weights of all points below
     above = np.nan  # the least point above, if there is one
     answer = 0.0
+    draw = 1
     while first < last:
-        low, mid, high = points[first], points[(first + last) // 2], points[last - 1]
+        size = last - first
+        draw = (draw * 16807) % 2147483647  # of Lehmer's generator
+        low, mid = points[first + draw % size], points[first + size // 2]
+        draw = (draw * 16807) % 2147483647
+        high = points[first + draw % size]
         pivot = max(min(low, mid), min(max(low, mid), high))
         equal, k, greater = first, first, last
         smaller_weight, equal_weight = 0.0, 0.0

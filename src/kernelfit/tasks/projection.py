@@ -1,6 +1,7 @@
 """Euclidean projections onto the feasible sets of the dual problems."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelfit.tasks.certificate import FloatArray
 from kernelfit.utils.jit import jit
@@ -50,12 +51,41 @@ def project_box_plane(
     right = knots[high] if high < knots.size else np.inf
     at_upper, at_lower = leaves_upper >= right, meets_lower <= left
     moving = ~(at_upper | at_lower)
-    if not moving.any():
-        return np.where(at_upper, upper, lower)
-    fixed_sum = upper[at_upper].sum() + lower[at_lower].sum()
-    shift = (v[moving].sum() + fixed_sum - total) / moving.sum()
-    projection: FloatArray = np.clip(v - shift, lower, upper)
+    projection: FloatArray = np.where(at_upper, upper, lower)
+    if moving.any():
+        fixed_sum = upper[at_upper].sum() + lower[at_lower].sum()
+        shift = (v[moving].sum() + fixed_sum - total) / moving.sum()
+        projection = np.clip(v - shift, lower, upper)
+    if not is_feasible(projection, lower, upper, total):
+        # v is so far beyond the box that v - shift rounds: the nearest to the root make up for it.
+        root = left if np.isfinite(left) else right
+        nearest = np.argsort(np.where(moving, 0.0, abs(v - root)), kind="stable")
+        add_to_sum(projection, lower, upper, total - float(projection.sum()), nearest)
     return projection
+
+
+def add_to_sum(
+    beta: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    missing: float,
+    order: NDArray[np.intp],
+) -> None:
+    """Add to the sum of a point of a box, in place, as far as there is room.
+
+    Parameters
+    ----------
+    beta, lower, upper : ndarray of shape (n,)
+    missing : float
+        What to add to the sum.
+    order : ndarray of int of shape (n,)
+        Which variables to change first.
+    """
+    room = (upper - beta if missing > 0.0 else beta - lower)[order]
+    room = np.minimum(room, abs(missing))  # which may be infinite
+    before = np.cumsum(room) - room
+    beta[order] += np.sign(missing) * np.clip(abs(missing) - before, 0.0, room)
+    np.clip(beta, lower, upper, out=beta)
 
 
 @jit()

@@ -72,10 +72,19 @@ def test_newton_steps_follow_where_pair_steps_do_not_suffice(calls):
 
 
 def test_negative_curvature_is_noticed(calls):
-    K = np.array([[1.0, 3.0, 0.0], [3.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    result = solve_dual(K, tube([1.0, -1.0, 0.0], 1.0, 0.0), assume_psd=True)
+    K = np.diag([1.0, 1.0, 5.0, 5.0])
+    K[0, 1] = K[1, 0] = 3.0  # beta'K beta is positive in the end
+    result = solve_dual(K, tube([1.0, -1.0, 20.0, -20.0], 1.0, 0.0), assume_psd=True)
     assert calls
     assert result.status == "stationary" and np.isnan(result.gap)
+
+
+def test_the_error_of_the_sum_is_taken_out():
+    K, beta = np.eye(3), np.array([0.5, -0.25, -0.25 + 1e-9])
+    g, decision = np.zeros(3), np.zeros(3)
+    small_round.renew(K, np.zeros(3), np.full(3, -1.0), np.ones(3), 0.0, beta, g, decision)
+    assert abs(beta.sum()) < 1e-16
+    np.testing.assert_array_equal(decision, beta)
 
 
 def test_matrices_to_read_only_and_of_other_types_take_the_other_way(calls):

@@ -77,7 +77,8 @@ def solve_dual(
     max_iter : int, default=1000
         Largest number of passes: as many rounds as take every variable once, a block at a time.
     start : ndarray of shape (n,), optional
-        Start from the feasible point closest to this one.
+        Start from the feasible point closest to this one, unless a large problem is better started
+        from zero.
     assume_psd : bool, default=False
         Whether K is known to be positive semidefinite, as for the usual kernels; it is tested
         otherwise (see Notes).
@@ -112,14 +113,19 @@ def solve_dual(
     """
     gram = DenseGram(K) if isinstance(K, np.ndarray) else K
     task, shift = task.centred()
-    if start is None and gram.whole is None:
-
-        def solve_roughly(part: npt.NDArray[Any], small: Task) -> DualResult:
-            return solve_dual(part, small, tol=_ROUGH, max_iter=max_iter, assume_psd=assume_psd)
-
-        start = subsample_start(gram, task, solve_roughly)
     polish = polish and (gram.whole is not None or task.n <= WHOLE)
-    state = _QuadraticState(gram, task, task.start(start), assume_psd, polish)
+
+    def solve_roughly(part: npt.NDArray[Any], small: Task) -> DualResult:
+        return solve_dual(part, small, tol=_ROUGH, max_iter=max_iter, assume_psd=assume_psd)
+
+    def start_from(beta: FloatArray | None) -> _QuadraticState:
+        if beta is None and gram.whole is None:
+            beta = subsample_start(gram, task, solve_roughly)
+        return _QuadraticState(gram, task, task.start(beta), assume_psd, polish)
+
+    state = start_from(start)
+    if start is not None and state.is_worse_than_zero():
+        state = start_from(None)
     result = run_rounds(state, tol=tol, max_iter=max_iter, polish=polish, callback=callback)
     return replace(result, intercept=result.intercept + shift) if shift else result
 
@@ -141,22 +147,16 @@ class _QuadraticState(DualState):
             support = np.flatnonzero(beta)
             gram.accumulate(support, beta[support], self.g)
             self._add_ridge(slice(None), beta)
-            self._shorten()
 
-    def _shorten(self) -> None:
-        """Go back to the best point between zero and the start.
+    def is_worse_than_zero(self) -> bool:
+        """Return whether a large problem is better started from zero.
 
-        Solutions of blocks side by side are far too long where points of all blocks are similar.
+        So are solutions of blocks side by side where points of all blocks are similar.
         """
         task, beta = self.task, self.beta
-        if task.total:
-            return  # zero is not feasible
-        product = self.g + task.p
-        curvature = float(beta @ product)
-        gain = float(task.p @ beta) - task.epsilon * float(np.abs(beta).sum())
-        if curvature > gain > 0.0:
-            beta *= gain / curvature
-            self.g = (gain / curvature) * product - task.p
+        if task.n <= WHOLE or self.exact or task.total:  # zero may not be feasible
+            return False
+        return bool(task.kappa(beta) < 0.5 * float(beta @ (self.g + task.p)))
 
     def _add_ridge(self, rows: Any, change: FloatArray) -> None:
         if self.task.ridge is not None:

@@ -16,6 +16,7 @@ import numpy as np
 from kernelfit.kernels.gram import Gram
 from kernelfit.solvers.result import FloatArray
 from kernelfit.tasks.certificate import best_dual
+from kernelfit.tasks.projection import add_to_sum
 from kernelfit.tasks.task import Task
 
 # A quarter of the points, within limits: fewer say too little, and more take too long.
@@ -70,8 +71,5 @@ def _complete_sum(beta: FloatArray, residual: FloatArray, task: Task) -> None:
     """
     if task.total is None:
         return
-    missing = task.total - float(beta.sum())
     order = np.argsort(np.abs(np.abs(residual) - task.epsilon), kind="stable")
-    room = (task.upper - beta if missing > 0.0 else beta - task.lower)[order]
-    before = np.cumsum(room) - room
-    beta[order] += np.sign(missing) * np.clip(abs(missing) - before, 0.0, room)
+    add_to_sum(beta, task.lower, task.upper, task.total - float(beta.sum()), order)

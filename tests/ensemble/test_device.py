@@ -65,7 +65,8 @@ def test_scores_and_machines_are_those_of_the_processor(kernel, device):
     assert_allclose(values[1], values[0], rtol=1e-9, atol=1e-9)
     assert_allclose(values[0], Machines(machines[:1])(other), rtol=1e-9, atol=1e-9)
     # Landmarks: kernel values of the device, the rest on the processor.
-    spanned = [Machines([part.fit(member, 40)])(other, device) for part in parts]
+    parts = [TrainingPart(rows, 0, place, n_landmarks=40) for place in (None, device)]
+    spanned = [Machines([part.fit(member)])(other, device) for part in parts]
     assert_allclose(spanned[1], spanned[0], rtol=1e-6, atol=1e-6)
 
 

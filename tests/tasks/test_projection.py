@@ -75,6 +75,19 @@ def test_projection_keeps_feasible_points(inputs):
     np.testing.assert_allclose(again, x, rtol=0, atol=2 * rounding(v, lower, upper))
 
 
+def test_rounding_is_left_to_what_moves():
+    """Variables that sit at a bound stay there, also where their distance to the root is 0."""
+    v = np.array([2.0, 1.0, 0.0, -2.0, -1.0, -3.0, -3.0, -3.0, -2.0, 2.0])
+    lower = np.array([-2, 2, 0, -3, -1, 2, 0, -3, 0, 2]) * 1e-3
+    upper = np.array([1, 3, 1, 1, 3, 3, 1, 0, 2, 3]) * 1e-3
+    x = project_box_plane(v, lower, upper, 0.015900000000000004)
+    at_bound = np.arange(10) != 7
+    expected = np.where(np.arange(10) < 5, upper, lower)
+    expected[8:] = upper[8:]
+    np.testing.assert_array_equal(x[at_bound], expected[at_bound])
+    np.testing.assert_allclose(x[7], -1e-4, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("v", "lower", "upper", "total", "expected"),
     [

@@ -57,9 +57,10 @@ def project_box_plane(
         shift = (v[moving].sum() + fixed_sum - total) / moving.sum()
         projection = np.clip(v - shift, lower, upper)
     if not is_feasible(projection, lower, upper, total):
-        # v is so far beyond the box that v - shift rounds: the nearest to the root make up for it.
+        # v is so far beyond the box that v - shift rounds. Those that move make up for it, then
+        # the nearest to the root.
         root = left if np.isfinite(left) else right
-        nearest = np.argsort(np.where(moving, 0.0, abs(v - root)), kind="stable")
+        nearest = np.argsort(np.where(moving, -1.0, abs(v - root)), kind="stable")
         add_to_sum(projection, lower, upper, total - float(projection.sum()), nearest)
     return projection
 

@@ -5,11 +5,13 @@ bounded size. A source on another device joins by the same members.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from kernelfit.kernels.locality import LocalRows, locality_order
 from kernelfit.kernels.rows import Kernel, KernelRows
 from kernelfit.linalg.indexed import add_rows, gather
 from kernelfit.utils.jit import jit
@@ -38,6 +40,10 @@ class Gram(Protocol):
     @property
     def whole(self) -> Array | None:
         """K in C order where it is in memory, else None."""
+
+    @property
+    def order(self) -> Array | None:
+        """The rows in an order in which near ones come together, where few others count."""
 
     def diagonal(self) -> Array:
         """Return the diagonal in float64."""
@@ -85,6 +91,8 @@ class DenseGram:
     whole : ndarray of shape (n, n)
         K in C order.
     """
+
+    order = None
 
     def __init__(self, K: Array) -> None:
         self.whole = c_ordered(K)
@@ -183,6 +191,9 @@ class RowGram:
     compute_product : callable, default=None
         The same from rows as the cache has them, for more rows than it can keep; from whole rows
         when None.
+    order : ndarray of int of shape (n,), default=None
+        The rows in an order in which near ones come together, where few others count:
+        `compute_product` then takes no longer than reading rows from the cache.
     """
 
     whole = None  # never in memory
@@ -199,6 +210,7 @@ class RowGram:
         exact_block: RowFunction | None = None,
         exact_product: ProductFunction | None = None,
         compute_product: ProductFunction | None = None,
+        order: Array | None = None,
     ) -> None:
         self.n = len(diagonal)
         self.dtype: np.dtype[Any] = np.dtype(dtype)
@@ -208,7 +220,7 @@ class RowGram:
         self._exact_rows = compute_rows if exact_rows is None else exact_rows
         self._exact_block = exact_block
         self._exact_product = exact_product
-        self._compute_product = compute_product
+        self._compute_product, self.order = compute_product, order
         # Whether cached rows are. Two methods bound to one object are equal, but not identical.
         self._is_exact = self._exact_rows == compute_rows and self.dtype == np.float64
         self._step = max(_MIN_STEP, _MAX_TEMPORARY // (8 * self.n))
@@ -227,8 +239,10 @@ class RowGram:
         cls, kernel: Kernel, X: Any, cache_bytes: float, dtype: DTypeLike = np.float32
     ) -> "RowGram":
         """Return the Gram matrix of a kernel on the rows of X, dense or CSR."""
-        source = KernelRows(kernel, X, dtype)
-        exact = source if source.dtype == np.float64 else KernelRows(kernel, X)
+        order = locality_order(kernel, X)
+        make = KernelRows if order is None else partial(LocalRows, order=order)
+        source: Any = make(kernel, X, dtype=dtype)
+        exact: Any = source if source.dtype == np.float64 else make(kernel, X)
         return cls(
             source.rows,
             source.diagonal(),
@@ -239,6 +253,7 @@ class RowGram:
             exact_block=exact.block,
             exact_product=exact.product,
             compute_product=source.product,
+            order=order,
         )
 
     def diagonal(self) -> Array:
@@ -278,7 +293,7 @@ class RowGram:
         """Add K[idx].T @ coef to the float64 array `out`."""
         if self._compute_product is not None:
             missing = self._slot_of_row[idx] < 0
-            if np.count_nonzero(missing) > len(self._last_use):
+            if self.order is not None or np.count_nonzero(missing) > len(self._last_use):
                 # Storing them would cost more, and leave none of what the cache has.
                 out += self._compute_product(idx[missing], coef[missing])
                 idx, coef = idx[~missing], coef[~missing]

@@ -28,8 +28,8 @@ Kernel = Callable[..., Array]
 
 # Rows and columns computed at a time: few enough for the second cache of a processor, and enough of
 # them to make matrix products worth while.
-_TILE_ROWS, _TILE_COLUMNS = 128, 1024
-_THREAD_COLUMNS = 2**14  # at least, for a thread of its own
+TILE_ROWS, TILE_COLUMNS = 128, 1024
+_THREAD_ENTRIES = 2**19  # at least, for a thread of its own
 _MAX_COPY = 2**28  # bytes up to which transposed copies of the data are kept
 _EXPONENT_ERROR = 1e-6  # rounding error that the exponent of a Gaussian kernel may have
 _SINGLE_RANGE = 1e-30, 1e30  # of the largest numbers that are computed or kept in float32
@@ -57,7 +57,7 @@ class KernelRows:
         self.n: int = self.X.shape[0]
         self._diagonal = diagonal(kernel, self.X)
         self.dtype: np.dtype[Any] = _wide_enough(np.dtype(dtype), self._diagonal)
-        self._evaluator = _evaluator(kernel, self.X, self.dtype)
+        self.evaluator = _evaluator(kernel, self.X, self.dtype)
 
     def diagonal(self) -> Array:
         """Return the diagonal of the Gram matrix in float64."""
@@ -75,23 +75,19 @@ class KernelRows:
         np.fill_diagonal(out, self._diagonal[idx])
         return out
 
-    def subset(self, indices: Array) -> "KernelRows":
-        """Return the provider of the sub-problem on the rows ``X[indices]``."""
-        return KernelRows(self.kernel, self.X[indices], self.dtype)
-
     def product(self, idx: Array, coef: Array) -> Array:
         """Return k(X, X[idx]) @ coef in float64, without keeping the kernel values."""
         out = np.zeros(self.n)
 
         def add(columns: range) -> None:
-            for start in range(0, len(idx), _TILE_ROWS):
-                part = slice(start, start + _TILE_ROWS)
+            for start in range(0, len(idx), TILE_ROWS):
+                part = slice(start, start + TILE_ROWS)
                 places = np.arange(len(idx[part]))
-                for first, tile in self._evaluator.tiles(idx[part], None, columns):
+                for first, tile in self.evaluator.tiles(idx[part], None, columns):
                     target = out[first : first + tile.shape[1]]
                     add_rows(tile.astype(self.dtype, copy=False), places, coef[part], target)
 
-        self._spread(add, self.n)
+        self._spread(add, len(idx), self.n)
         return out
 
     def _values(self, idx: Array, columns: Array | None) -> Array:
@@ -99,28 +95,35 @@ class KernelRows:
         out = np.empty((len(idx), width), dtype=self.dtype)
 
         def write(wanted: range) -> None:
-            for start in range(0, len(idx), _TILE_ROWS):
-                part = slice(start, start + _TILE_ROWS)
-                for first, tile in self._evaluator.tiles(idx[part], columns, wanted):
+            for start in range(0, len(idx), TILE_ROWS):
+                part = slice(start, start + TILE_ROWS)
+                for first, tile in self.evaluator.tiles(idx[part], columns, wanted):
                     out[part, first : first + tile.shape[1]] = tile
 
-        self._spread(write, width)
+        self._spread(write, len(idx), width)
         return out
 
-    def _spread(self, work: Callable[[range], None], n: int) -> None:
-        """Do the work on n columns, in as many threads as linear algebra may use.
+    def _spread(self, work: Callable[[range], None], n_rows: int, n_columns: int) -> None:
+        if isinstance(self.evaluator, Dense):
+            spread_columns(work, n_rows, n_columns, TILE_COLUMNS)
+        else:
+            work(range(n_columns))
 
-        A tile is the same whatever thread computes it.
-        """
-        n_threads = 1
-        if n >= 2 * _THREAD_COLUMNS and isinstance(self._evaluator, _Dense):
-            n_threads = min(blas_threads(), n // _THREAD_COLUMNS)
+
+def spread_columns(work: Callable[[range], None], n_rows: int, n_columns: int, width: int) -> None:
+    """Do work on columns, in as many threads as linear algebra may use where there is enough.
+
+    Threads take whole tiles of this width, and a tile is the same whatever thread computes it.
+    """
+    n_threads = min(n_rows * n_columns // _THREAD_ENTRIES, n_columns // width)
+    n_threads = min(n_threads, blas_threads()) if n_threads > 1 else 1
+    with one_blas_thread():
         if n_threads == 1:
-            work(range(n))
+            work(range(n_columns))
             return
-        step = -(-n // (n_threads * _TILE_COLUMNS)) * _TILE_COLUMNS
-        parts = [range(n)[first : first + step] for first in range(0, n, step)]
-        with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+        step = -(-n_columns // (n_threads * width)) * width
+        parts = [range(n_columns)[first : first + step] for first in range(0, n_columns, step)]
+        with ThreadPoolExecutor(n_threads) as pool:
             list(pool.map(work, parts))
 
 
@@ -145,8 +148,7 @@ class _Points:
     def __init__(self, X: Array, centre: Array | float, dtype: np.dtype[Any]) -> None:
         self._X, self._centre, self.dtype = X, centre, dtype
         everything = slice(0, len(X))
-        fits = X.size * dtype.itemsize <= _MAX_COPY
-        self.whole = self._copy(everything) if fits else None
+        self.whole = self._copy(everything) if fits_as_copy(X, dtype) else None
 
     def __len__(self) -> int:
         return len(self._X)
@@ -165,15 +167,20 @@ class _Points:
         """Return the squared norms, summed in float64 and rounded."""
         out = np.empty(len(self._X), dtype=self.dtype)
         with np.errstate(over="ignore"):
-            for first in range(0, len(out), _TILE_COLUMNS):
-                part = self.columns(slice(first, first + _TILE_COLUMNS))
-                out[first : first + _TILE_COLUMNS] = np.einsum(
+            for first in range(0, len(out), TILE_COLUMNS):
+                part = self.columns(slice(first, first + TILE_COLUMNS))
+                out[first : first + TILE_COLUMNS] = np.einsum(
                     "ij,ij->j", part, part, dtype=np.float64
                 )
         return out
 
 
-class _Dense(ABC):
+def fits_as_copy(X: Array, dtype: np.dtype[Any]) -> bool:
+    """Return whether data are small enough for a copy of them."""
+    return X.size * dtype.itemsize <= _MAX_COPY
+
+
+class Dense(ABC):
     """Kernels of a geometry of dense data, tile by tile, in cache."""
 
     kernel: Any
@@ -185,9 +192,9 @@ class _Dense(ABC):
         """Yield tiles; see `_Evaluator`."""
         A = np.ascontiguousarray(self.points.columns(idx).T)
         whole = self.points.whole if columns is None else self.points.columns(columns)
-        memory = np.empty(len(idx) * min(len(wanted), _TILE_COLUMNS), dtype=self.points.dtype)
-        for first in wanted[::_TILE_COLUMNS]:
-            width = min(_TILE_COLUMNS, wanted.stop - first)
+        memory = np.empty(len(idx) * min(len(wanted), TILE_COLUMNS), dtype=self.points.dtype)
+        for first in wanted[::TILE_COLUMNS]:
+            width = min(TILE_COLUMNS, wanted.stop - first)
             tile = memory[: len(idx) * width].reshape(len(idx), width)
             places = slice(first, first + width)
             XT, start = (self.points.columns(places), 0) if whole is None else (whole, first)
@@ -202,7 +209,7 @@ class _Dense(ABC):
         """
 
 
-class _DenseProducts(_Dense):
+class _DenseProducts(Dense):
     """Kernels of the inner product."""
 
     def __init__(self, kernel: Linear | Polynomial, X: Array, dtype: np.dtype[Any]):
@@ -216,7 +223,7 @@ class _DenseProducts(_Dense):
             np.matmul(A, XT[:, start : start + out.shape[1]], out=out)
 
 
-class _DenseDistances(_Dense):
+class DenseDistances(Dense):
     """Kernels of the squared distance, in the cheapest arithmetic that is accurate enough.
 
     With g = gamma * max ||x||^2 for centred x and eps the machine epsilon, the exponent
@@ -288,7 +295,7 @@ def _evaluator(kernel: Kernel, X: Data, dtype: np.dtype[Any]) -> _Evaluator:
     plain, X = kernel.with_one_width(X)
     if sparse.issparse(X):
         return _Sparse(plain, X)
-    return (_DenseDistances if isinstance(plain, RBF) else _DenseProducts)(plain, X, dtype)
+    return (DenseDistances if isinstance(plain, RBF) else _DenseProducts)(plain, X, dtype)
 
 
 def _wide_enough(dtype: np.dtype[Any], *numbers: Array | float) -> np.dtype[Any]:

@@ -39,6 +39,7 @@ MAX_POLISH_VARIABLES = 512
 # Rounds without progress after which rounding is taken to prevent it.
 _PATIENCE = 100
 _PSD_SAMPLE = 300
+_GOLDEN = 0.618  # whose multiples have parts after the point that are spread evenly
 ROUNDOFF = 8.0 * float(np.finfo(np.float64).eps)
 
 Block = tuple[npt.NDArray[Any], Any, Task]  # K on a block, its place among all, its task
@@ -72,6 +73,7 @@ class DualState(ABC):
         self.ridges = _RIDGES[gram.dtype]
         self.convex = bool(np.minimum.reduce(self.diagonal) >= 0.0) and (psd or sample_is_psd(gram))
         self.exact = np.count_nonzero(beta) == 0
+        self.sweeps = 0  # over blocks of neighbours
 
     @abstractmethod
     def gradient(self) -> FloatArray:
@@ -109,13 +111,9 @@ class DualState(ABC):
 
         Returns False when nothing could be changed.
         """
-        task, beta, g = self.task, self.beta, self.gradient()
-        up, down, highest, lowest, size = one_sided_rates(
-            g, beta, task.lower, task.upper, task.epsilon
-        )
-        violation = highest - lowest
-        if not task.has_intercept:
-            violation, highest, lowest = max(highest, -lowest), 0.0, 0.0
+        task, beta = self.task, self.beta
+        up, down, highest, lowest, size = self._rates()
+        violation = self._violation(highest, lowest)
         whole = self.gram.whole
         rounding = ROUNDOFF * size  # a smaller violation may be out of reach
         self.exact = False
@@ -128,9 +126,51 @@ class DualState(ABC):
             # the whole matrix is then cheaper than gathering blocks.
             self.sweep(whole, 1e-2 * violation)
             return bool(beta.any())
-        index = self._choose(up, down, highest, lowest)
         target = max(violation * max(wanted, _REDUCTION), rounding)
+        changed = False
+        if self.gram.order is not None:
+            for index in self._neighbours(up, down, target):
+                changed |= self._solve_rows(index, target, polish=False)
+            up, down, highest, lowest, _ = self._rates()
+        index = self._choose(up, down, highest, lowest)
+        return self._solve_rows(index, target, polish) or changed
+
+    def _rates(self) -> tuple[FloatArray, FloatArray, float, float, float]:
+        task, g = self.task, self.gradient()
+        rates: tuple[FloatArray, FloatArray, float, float, float] = one_sided_rates(
+            g, self.beta, task.lower, task.upper, task.epsilon
+        )
+        return rates
+
+    def _violation(self, highest: float, lowest: float) -> float:
+        return highest - lowest if self.task.has_intercept else max(highest, -lowest)
+
+    def _solve_rows(self, index: npt.NDArray[np.intp], target: float, polish: bool) -> bool:
+        """Improve a block of rows."""
         return self.solve_block(self._ridged(self.gram.block(index), index), index, target, polish)
+
+    def _neighbours(
+        self, up: FloatArray, down: FloatArray, target: float
+    ) -> list[npt.NDArray[np.intp]]:
+        """Return blocks of neighbours among the free variables and the violators.
+
+        Where the kernel is narrow, blocks hardly know of each other, and small ones are solved
+        fastest.
+        """
+        order: Any = self.gram.order
+        level = self.certificate().intercept
+        excess = np.maximum(up - level, level - down)
+        index = order[(self.task.is_free(self.beta) | (excess > 0.5 * target))[order]]
+        n_blocks = -(-len(index) // BLOCK)
+        if n_blocks <= 1:
+            return []
+        self.sweeps += 1  # boundaries between blocks are others every time
+        index = np.roll(index, int(_GOLDEN * self.sweeps % 1.0 * BLOCK))
+        return [
+            part
+            for part in np.array_split(index, n_blocks)
+            if self._violation(up[part].max(), down[part].min()) > target
+        ]
 
     def _ridged(self, K: npt.NDArray[Any], index: Any) -> npt.NDArray[Any]:
         """Return K plus the task's ridge; a block of its own is changed in place."""
@@ -145,6 +185,8 @@ class DualState(ABC):
         self, up: FloatArray, down: FloatArray, highest: float, lowest: float
     ) -> npt.NDArray[np.intp]:
         """Return the sorted indices of the free variables and the worst violators of both kinds."""
+        if not self.task.has_intercept:
+            highest, lowest = 0.0, 0.0
         free = self.task.is_free(self.beta)
         n_free = int(np.count_nonzero(free))
         size = min(max(BLOCK, n_free + n_free // 4), 4 * BLOCK)

@@ -119,7 +119,7 @@ def solve_dual(
         return solve_dual(part, small, tol=_ROUGH, max_iter=max_iter, assume_psd=assume_psd)
 
     def start_from(beta: FloatArray | None) -> _QuadraticState:
-        if beta is None and gram.whole is None:
+        if beta is None and gram.whole is None and gram.order is None:
             beta = subsample_start(gram, task, solve_roughly)
         return _QuadraticState(gram, task, task.start(beta), assume_psd, polish)
 

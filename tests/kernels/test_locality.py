@@ -105,8 +105,8 @@ def test_threads_change_no_bit(few, monkeypatch):
     monkeypatch.setattr("kernelfit.kernels.rows._THREAD_ENTRIES", 8)
     X = categories()
     source = LocalRows(KERNELS[0], X, locality_order(KERNELS[0], X))
-    threads, measure = set(), source._evaluator.measure
-    source._evaluator.measure = lambda *args: (threads.add(get_ident()), measure(*args))[1]
+    threads, measure = set(), source.evaluator.measure
+    source.evaluator.measure = lambda *args: (threads.add(get_ident()), measure(*args))[1]
     idx, found = np.arange(0, 400, 3), []
     for n_threads in (1, 2, 3):
         monkeypatch.setattr("kernelfit.kernels.rows.blas_threads", lambda n=n_threads: n)
@@ -115,6 +115,24 @@ def test_threads_change_no_bit(few, monkeypatch):
         np.testing.assert_array_equal(rows, found[0][0])
         np.testing.assert_array_equal(product, found[0][1])
     assert len(threads) > 1
+
+
+def test_double_precision_shares_the_points(few):
+    X, idx = categories(), np.arange(0, 400, 7)
+    narrow = RBF(90.0)  # computed in float64 in any case
+    order = locality_order(narrow, X)
+    for make in (KernelRows, lambda *args: LocalRows(*args[:2], order, *args[2:])):
+        source = make(narrow, X, np.float32)
+        exact = source.unrounded()
+        assert exact.evaluator is source.evaluator
+        assert exact.rows(idx).dtype == exact.block(idx).dtype == np.float64
+        np.testing.assert_allclose(exact.rows(idx), narrow(X[idx], X), atol=1e-13)
+        np.testing.assert_allclose(exact.block(idx), narrow(X[idx]), atol=1e-13)
+        expected = narrow(X, X[idx]).sum(axis=1)
+        np.testing.assert_allclose(exact.product(idx, np.ones(len(idx))), expected, atol=1e-12)
+        assert exact.unrounded() is exact
+        assert source.rows(idx).dtype == np.float32
+    assert KernelRows(RBF(1.0), X, np.float32).unrounded() is None
 
 
 def test_gram(few):

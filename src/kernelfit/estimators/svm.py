@@ -152,7 +152,9 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         Divide the rows into so many blocks by k-means, solve each alone and start from their
         solutions, which are close to that of the whole where the kernel is narrow
         (`kernelfit.inspection.diagnose_partition` bounds what they lack without an intercept);
-        for very many rows. None starts from a subsample where the kernel matrix is not stored.
+        for very many rows. None starts from a subsample where the kernel matrix is not stored,
+        or from zero where a Gaussian kernel is so narrow that most points are too far apart to
+        count: blocks of neighbours are then solved in any case.
     cache_size : float or "auto", default="auto"
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
         in single precision when needed and the latest are kept; the certificate remains in
@@ -363,7 +365,9 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         Divide the rows into so many blocks by k-means, solve each alone and start from their
         solutions, which are close to that of the whole where the kernel is narrow
         (`kernelfit.inspection.diagnose_partition` bounds what they lack without an intercept);
-        for very many rows. None starts from a subsample where the kernel matrix is not stored.
+        for very many rows. None starts from a subsample where the kernel matrix is not stored,
+        or from zero where a Gaussian kernel is so narrow that most points are too far apart to
+        count: blocks of neighbours are then solved in any case.
     cache_size : float or "auto", default="auto"
         Memory in MB for the kernel matrix. A larger one is not stored: its rows are computed
         in single precision when needed and the latest are kept; the certificate remains in

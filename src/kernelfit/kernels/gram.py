@@ -242,7 +242,7 @@ class RowGram:
         order = locality_order(kernel, X)
         make = KernelRows if order is None else partial(LocalRows, order=order)
         source: Any = make(kernel, X, dtype=dtype)
-        exact: Any = source if source.dtype == np.float64 else make(kernel, X)
+        exact: Any = source.unrounded() or make(kernel, X)
         return cls(
             source.rows,
             source.diagonal(),

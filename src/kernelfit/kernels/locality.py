@@ -8,6 +8,7 @@ values below :math:`\varepsilon / n` with :math:`\varepsilon` the machine epsilo
 """
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -48,11 +49,20 @@ class LocalRows:
         self._place = np.empty(self.n, dtype=np.intp)
         self._place[order] = np.arange(self.n)
         evaluator: Any = self._whole.evaluator  # of distances between dense points
-        self._evaluator = evaluator
+        self.evaluator = evaluator
         points, starts = evaluator.points.whole, np.arange(0, self.n, _TILE)
         self._low = np.minimum.reduceat(points, starts, axis=1).T.astype(np.float64)
         self._high = np.maximum.reduceat(points, starts, axis=1).T.astype(np.float64)
         self._far = _least_exponent(self.n) / evaluator.kernel.gamma
+
+    def unrounded(self) -> "LocalRows | None":
+        """Return the provider of float64 rows where they are computed in it, else None."""
+        whole = self._whole.unrounded()
+        if whole is None or whole is self._whole:
+            return None if whole is None else self
+        out = copy(self)
+        out._whole, out.dtype = whole, whole.dtype
+        return out
 
     def diagonal(self) -> Array:
         """Return the diagonal of the Gram matrix in float64."""
@@ -91,7 +101,7 @@ class LocalRows:
 
         They are those of some of the places, and of the columns from the first one on.
         """
-        evaluator = self._evaluator
+        evaluator = self.evaluator
         A = np.ascontiguousarray(evaluator.points.columns(places).T)
 
         def visit(wanted: range) -> None:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from typing import Any, Protocol
 
 import numpy as np
@@ -53,11 +54,21 @@ class KernelRows:
 
     def __init__(self, kernel: Kernel, X: Data, dtype: DTypeLike = np.float64) -> None:
         self.kernel = kernel
-        self.X = as_data(X)
-        self.n: int = self.X.shape[0]
-        self._diagonal = diagonal(kernel, self.X)
+        X = as_data(X)
+        self.n: int = X.shape[0]
+        self._diagonal = diagonal(kernel, X)
         self.dtype: np.dtype[Any] = _wide_enough(np.dtype(dtype), self._diagonal)
-        self.evaluator = _evaluator(kernel, self.X, self.dtype)
+        self.evaluator = _evaluator(kernel, X, self.dtype)
+
+    def unrounded(self) -> "KernelRows | None":
+        """Return the provider of float64 rows where they are computed in it, else None."""
+        if self.dtype == np.float64:
+            return self
+        if isinstance(self.evaluator, Dense) and self.evaluator.points.dtype != np.float64:
+            return None
+        out = copy(self)
+        out.dtype = np.dtype(np.float64)
+        return out
 
     def diagonal(self) -> Array:
         """Return the diagonal of the Gram matrix in float64."""
@@ -145,13 +156,11 @@ class _Points:
     copied as they are read.
     """
 
-    def __init__(self, X: Array, centre: Array | float, dtype: np.dtype[Any]) -> None:
-        self._X, self._centre, self.dtype = X, centre, dtype
-        everything = slice(0, len(X))
-        self.whole = self._copy(everything) if fits_as_copy(X, dtype) else None
-
-    def __len__(self) -> int:
-        return len(self._X)
+    def __init__(self, X: Any, centre: Array | float, dtype: np.dtype[Any]) -> None:
+        self._X, self._centre, self._n, self.dtype = X, centre, len(X), dtype
+        self.whole: Array | None = None
+        if fits_as_copy(X, dtype):
+            self.whole, self._X = self._copy(slice(0, len(X))), None
 
     def _copy(self, places: Any) -> Array:
         part = (self._X[places] - self._centre).T
@@ -165,7 +174,7 @@ class _Points:
 
     def norms(self) -> Array:
         """Return the squared norms, summed in float64 and rounded."""
-        out = np.empty(len(self._X), dtype=self.dtype)
+        out = np.empty(self._n, dtype=self.dtype)
         with np.errstate(over="ignore"):
             for first in range(0, len(out), TILE_COLUMNS):
                 part = self.columns(slice(first, first + TILE_COLUMNS))

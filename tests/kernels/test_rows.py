@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelfit.kernels.rows import KernelRows
+from kernelfit.kernels.rows import KernelRows, spread_columns
 from kernelfit.kernels.standard import RBF, Laplacian, Linear, Polynomial
 from tests.reference import kernels as reference
 
@@ -84,6 +84,22 @@ def test_chunks_are_joined(dtype, rng, monkeypatch):
             error = 30 * np.finfo(dtype).eps * np.abs(kernel(X, X[5:25])).max()
             product = source.product(np.arange(5, 25), coef)
             np.testing.assert_allclose(product, expected, atol=20 * error, rtol=1e-12)
+
+
+def test_threads_treat_overflow_as_the_caller_does(monkeypatch):
+    monkeypatch.setattr("kernelfit.kernels.rows._THREAD_ENTRIES", 8)
+    monkeypatch.setattr("kernelfit.kernels.rows.blas_threads", lambda: 2)
+    large, threads = np.array([1e200]), set()
+
+    def work(columns):
+        threads.add(get_ident())
+        np.square(large)
+
+    with np.errstate(over="ignore"):
+        spread_columns(work, 20, 20, 4)
+    assert get_ident() not in threads
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        spread_columns(work, 20, 20, 4)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

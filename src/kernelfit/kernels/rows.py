@@ -134,8 +134,14 @@ def spread_columns(work: Callable[[range], None], n_rows: int, n_columns: int, w
             return
         step = -(-n_columns // (n_threads * width)) * width
         parts = [range(n_columns)[first : first + step] for first in range(0, n_columns, step)]
+        handling = np.geterr()  # a thread has its own
+
+        def run(part: range) -> None:
+            with np.errstate(**handling):
+                work(part)
+
         with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(work, parts))
+            list(pool.map(run, parts))
 
 
 class _Evaluator(Protocol):

@@ -1,7 +1,7 @@
 """Large sets on the CPU: time and peak memory, one process a model.
 
 ``python -m benchmarks.svm_large`` runs all cases, ``python -m benchmarks.svm_large ijcnn1`` those
-of one set; covtype takes some twenty minutes.
+of one set; covtype takes twenty minutes.
 """
 
 import json

@@ -53,8 +53,30 @@ def test_the_first_member_is_one_that_there_is_time_for():
     options = {"seed": 0, "n_jobs": None, "clock": Clock(limit=5.0)}
     weights = np.array([0.9, 0.1])
     assert train(data, members, weights, np.array([100.0, 1e-9]), **options).chosen == [1]
-    assert train(data, members, weights, np.array([100.0, 50.0]), **options).chosen == [1]
+    # What one takes says how far to trust the forecasts.
+    assert train(data, members, weights, np.array([100.0, 50.0]), **options).chosen == [1, 0]
     assert train(data, members, weights, np.array([1e-9, 1e-9]), **options).chosen == [0, 1]
+
+
+@pytest.mark.parametrize(("taken", "chosen"), [(0.1, [0, 1, 2]), (2.0, [0, 2]), (4.0, [0])])
+def test_forecasts_are_corrected_by_what_members_take(taken, chosen, monkeypatch):
+    """The first was expected to take 2 seconds, the others 8 and 1, and 5 are left."""
+    X, y = make_friedman1(60, n_features=5, random_state=0)
+    data = Data(X, np.zeros(5, dtype=bool), y[:, None] / 30.0, None, np.ones(60))
+    recipe = default_recipes(5, classify=False)[0]
+    members = [Member(recipe, 1.0, ridge) for ridge in (0.1, 1.0, 10.0)]
+    clock, share = Clock(limit=5.0), dict(zip((0.1, 1.0, 10.0), (1.0, 4.0, 0.5), strict=True))
+
+    def timed(part, member):
+        clock.began -= taken * share[member.ridge]  # as if so much time had passed
+        return part.fit(member), taken * share[member.ridge]
+
+    monkeypatch.setattr("kernelfit.ensemble.training._timed", timed)
+    found = train(
+        data, members, np.array([0.5, 0.3, 0.2]), np.array([2.0, 8.0, 1.0]),
+        seed=0, n_jobs=None, clock=clock,
+    )  # fmt: skip
+    assert found.chosen == chosen
 
 
 @pytest.mark.parametrize("metric", ["none", "splits"])

@@ -1,5 +1,7 @@
 """KernelSVC and KernelSVR against SVC and SVR, and against themselves on equivalent data."""
 
+from threading import get_ident
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from kernelfit import KernelSVC, KernelSVR
+from kernelfit.learners.fixed import FixedLearner
 from tests.reference.svm import dual_value, duality_gap, svc_problem, svr_problem
 
 # LIBSVM keeps kernel rows in single precision, hence no closer agreement than this.
@@ -206,7 +209,21 @@ def test_rows_on_demand_equal_the_matrix(wine, estimator, kernel):
     assert_allclose(estimator.predict(X), expected, atol=1e-3)
 
 
-def test_jobs_do_not_change_the_result(wine):
+@pytest.mark.parametrize("limit", [512, 10])
+def test_small_problems_are_not_for_threads(wine, limit, monkeypatch):
+    """Python would take turns between them."""
+    X, y = wine[:2]
+    threads, learn = set(), FixedLearner.learn
+    monkeypatch.setattr("kernelfit.estimators.classifier._SMALL_PROBLEM", limit)
+    monkeypatch.setattr(
+        FixedLearner, "learn", lambda *args, **kw: (threads.add(get_ident()), learn(*args, **kw))[1]
+    )
+    KernelSVC(n_jobs=2).fit(X, y)
+    assert (threads == {get_ident()}) == (limit == 512)
+
+
+def test_jobs_do_not_change_the_result(wine, monkeypatch):
+    monkeypatch.setattr("kernelfit.estimators.classifier._SMALL_PROBLEM", 0)
     X, y = wine
     for multi_class in ("ovo", "ovr"):
         for cache_size in (200, 0.01):

@@ -132,10 +132,12 @@ def train(
                 machines.append(part.own(machine, members[k]))
                 seconds.append(taken)
             return Trained(Machines(machines), order, seconds, how)
+        pace = 0.0  # how many times as long as expected members took, at most
         for k in _affordable_first(order, expected, left):
-            if machines and until - clock.spent < max(expected[k], seconds[-1]):
+            if machines and until - clock.spent < max(pace * expected[k], min(seconds)):
                 continue
             machine, taken = _timed(part, members[k])
+            pace = max(pace, taken / max(expected[k], 1e-9))
             machines.append(machine)
             seconds.append(taken)
             chosen.append(k)

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 
+from kernelfit.learners.fixed import FixedLearner
 from kernelfit.learners.plan import Plan
 from kernelfit.tasks.losses import hinge, squared, squared_hinge
 from kernelfit.tasks.multiclass import (
@@ -15,9 +16,13 @@ from kernelfit.tasks.multiclass import (
     one_vs_one_scores,
     one_vs_one_votes,
 )
+from kernelfit.utils.jobs import shares_memory
 from kernelfit.utils.sklearn_private import StrOptions
 from kernelfit.utils.validation import check_labels
 
+# Rows of a problem with a fixed kernel up to which Python takes most of the time: only one thread
+# at a time can have it, and two take longer than one.
+_SMALL_PROBLEM = 512
 _TASKS = {"hinge": hinge, "squared_hinge": squared_hinge, "squared": squared}
 
 
@@ -80,13 +85,17 @@ class ClassifierMachine(ClassifierMixin):
         problems = tuple(decompose(targets, n_classes, one_vs_one))
         shape = count_problems(n_classes, one_vs_one)
         joint = getattr(self, "kernel_sharing", "separate") == "joint"
+        small = isinstance(learner, FixedLearner) and shares_memory()
+        small = small and max(len(problem.p) for problem in problems) <= _SMALL_PROBLEM
         return Plan(
             learner,
             (problems,) if joint else tuple((problem,) for problem in problems),
             unit_cost,
             self._make_task,
             shape,
-            take_turns=self.device is not None or (self._shares_cache and shape[0] == shape[1]),
+            take_turns=self.device is not None
+            or (self._shares_cache and shape[0] == shape[1])
+            or small,
         )
 
     def _make_task(self, problem, cost):

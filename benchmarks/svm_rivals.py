@@ -143,7 +143,7 @@ def run(name, n, C, threads):
     for rival in rivals:
         row[f"{rival} ratio"] = row[f"{rival} s"] / row["kernelfit s"]
         row[f"{rival} predict ratio"] = row[f"{rival} predict s"] / row["kernelfit predict s"]
-    return row
+    return {key: "" if value != value else value for key, value in row.items()}  # left out
 
 
 def main():
@@ -160,7 +160,7 @@ def main():
                 row = {"part": f"{part}, threads: {threads}", **json.loads(out.splitlines()[-1])}
                 record.rows.append(row)
                 print(row, flush=True)
-    record.save(records.path_of("svm_rivals"))
+                record.save(records.path_of("svm_rivals"))
     page()
 
 

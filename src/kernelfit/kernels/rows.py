@@ -124,7 +124,16 @@ class KernelRows:
 def spread_columns(work: Callable[[range], None], n_rows: int, n_columns: int, width: int) -> None:
     """Do work on columns, in as many threads as linear algebra may use where there is enough.
 
-    Threads take whole tiles of this width, and a tile is the same whatever thread computes it.
+    Threads take whole tiles, and a tile is the same whatever thread computes it.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(columns)`` does that of a range of columns.
+    n_rows, n_columns : int
+        The entries that are computed.
+    width : int
+        Columns of a tile.
     """
     n_threads = min(n_rows * n_columns // _THREAD_ENTRIES, n_columns // width)
     n_threads = min(n_threads, blas_threads()) if n_threads > 1 else 1

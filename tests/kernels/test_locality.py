@@ -79,6 +79,9 @@ def test_where_it_does_not_pay(few, monkeypatch):
     assert locality_order(RBF(40.0), sparse.csr_array(X)) is None
     assert locality_order(Exponential(40.0), X) is None
     assert locality_order(Linear(), X) is None
+    # All points are far from each other, but no feature tells them apart.
+    rng = np.random.default_rng(0)
+    assert locality_order(RBF(2.0), rng.normal(size=(400, 60))) is None
     monkeypatch.setattr("kernelfit.kernels.rows._MAX_COPY", X.nbytes - 1)
     assert locality_order(RBF(40.0), X) is None
 
@@ -99,6 +102,11 @@ def test_any_scale(few, X):
     with np.errstate(over="ignore", invalid="ignore"):
         local, plain = LocalRows(kernel, X, order), KernelRows(kernel, X)
         np.testing.assert_allclose(local.rows(everything), plain.rows(everything), atol=1e-15)
+
+
+def test_widths_that_overflow_are_left_to_others(few):
+    X = categories() * 1e160
+    assert locality_order(RBF(np.r_[np.full(5, 1e308), np.full(6, 1e-308)]), X) is None
 
 
 def test_threads_change_no_bit(few, monkeypatch):

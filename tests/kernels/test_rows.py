@@ -4,6 +4,7 @@ from threading import get_ident
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import cdist
 
 from kernelfit.kernels.rows import KernelRows, spread_columns
 from kernelfit.kernels.standard import RBF, Laplacian, Linear, Polynomial
@@ -188,3 +189,20 @@ def test_single_precision_keeps_its_range(power, to, rng):
             continue
         rows = KernelRows(scaled, to(unit * X), np.float32).rows(np.arange(8))
         assert_close(rows / factor, plain(X, X)[:8], np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("outlier", [1e6, 1e12, 1e20, 1e100])
+@pytest.mark.parametrize("d", [3, 40])
+def test_an_outlier_changes_no_other_row(d, outlier, dtype, rng):
+    """Its share of the mean would take the digits of all others."""
+    X = rng.normal(size=(60, d))
+    X[0, 0] = outlier
+    source, idx = KernelRows(RBF(1.0 / d), X, dtype), np.arange(60)
+    expected = np.exp(-cdist(X, X, "sqeuclidean") / d)
+    tol = 2e-6 if dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(source.rows(idx), expected, atol=tol)
+    np.testing.assert_allclose(source.block(idx), expected, atol=tol)
+    np.testing.assert_allclose(
+        source.product(idx, np.ones(60)), expected.sum(axis=1), atol=60 * tol
+    )

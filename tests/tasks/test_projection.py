@@ -75,6 +75,13 @@ def test_projection_keeps_feasible_points(inputs):
     np.testing.assert_allclose(again, x, rtol=0, atol=2 * rounding(v, lower, upper))
 
 
+def test_a_sum_far_beyond_the_box_is_mended_until_it_holds():
+    v = np.array([-2.718893831799209e17, 2.13821819991687e16, 2.874294740117534e21, 8.530758950e18])
+    lower = np.array([-5.766428182434364, -162007508198.06686, 0.0, -3.4883331660740304e-08])
+    upper = np.array([0.0, 0.0, 1.3632037849761075e-07, 0.0])
+    assert is_feasible(project_box_plane(v, lower, upper, 0.0), lower, upper, 0.0)
+
+
 def test_rounding_is_left_to_what_moves():
     """Variables that sit at a bound stay there, also where their distance to the root is 0."""
     v = np.array([2.0, 1.0, 0.0, -2.0, -1.0, -3.0, -3.0, -3.0, -2.0, 2.0])

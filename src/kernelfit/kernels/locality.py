@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from kernelfit.kernels.distances import Array, Data
+from kernelfit.kernels.distances import Array, Data, as_data
 from kernelfit.kernels.rows import TILE_ROWS, Kernel, KernelRows, fits_as_copy, spread_columns
 from kernelfit.kernels.standard import RBF
 from kernelfit.linalg.indexed import add_rows
@@ -22,7 +22,7 @@ from kernelfit.utils.jit import jit
 
 _LEAST_ROWS = 2**14  # from which it pays
 _MAX_NEAR = 0.3  # part of all pairs, above which it does not
-_SAMPLE = 2000  # pairs that are looked at
+_SAMPLE, _SAMPLED_ROWS = 2000, 100  # pairs, and rows, that are looked at
 _LEAF, _MAX_LEVELS = 128, 48
 _TILE = 256  # columns at a time: larger boxes are near more points
 
@@ -50,9 +50,7 @@ class LocalRows:
         self._place[order] = np.arange(self.n)
         evaluator: Any = self._whole.evaluator  # of distances between dense points
         self.evaluator = evaluator
-        points, starts = evaluator.points.whole, np.arange(0, self.n, _TILE)
-        self._low = np.minimum.reduceat(points, starts, axis=1).T.astype(np.float64)
-        self._high = np.maximum.reduceat(points, starts, axis=1).T.astype(np.float64)
+        self._low, self._high = _boxes(evaluator.points.whole)
         self._far = _least_exponent(self.n) / evaluator.kernel.gamma
 
     def unrounded(self) -> "LocalRows | None":
@@ -122,6 +120,13 @@ class LocalRows:
         spread_columns(visit, len(places) // 8, self.n, _TILE)  # about what is near
 
 
+def _boxes(points: Array) -> tuple[Array, Array]:
+    """Return the lowest and the highest corners around tiles of points, one a column."""
+    starts = np.arange(0, points.shape[1], _TILE)
+    low = np.minimum.reduceat(points, starts, axis=1).T.astype(np.float64)
+    return low, np.maximum.reduceat(points, starts, axis=1).T.astype(np.float64)
+
+
 def _least_exponent(n: int) -> float:
     """Return gamma times the squared distance from which on n kernel values are nothing."""
     return float(np.log(n / np.finfo(np.float64).eps))
@@ -164,16 +169,20 @@ def locality_order(kernel: Kernel, X: Data) -> Array | None:
         return None
     if not fits_as_copy(X, np.dtype(np.float64)):
         return None
-    plain, X = kernel.with_one_width(X)
-    least = _least_exponent(len(X))
-    first, second = np.random.default_rng(0).integers(len(X), size=(2, _SAMPLE))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        plain, X = kernel.with_one_width(as_data(X))
+        first, second = np.random.default_rng(0).integers(len(X), size=(2, _SAMPLE))
         exponents = plain.gamma * np.square(X[first] - X[second]).sum(axis=1)
-    if not np.mean(exponents < least) < _MAX_NEAR:
+    least = _least_exponent(len(X))
+    if not np.mean(exponents < least) < _MAX_NEAR or not np.isfinite(X).all():
         return None
     order = np.arange(len(X))
     _sort_by_tree(X, order, _LEAF, _MAX_LEVELS)
-    return order
+    # Points may be far apart and their boxes near: many features, none of which tells them apart.
+    some = X[:: max(1, len(X) // _SAMPLED_ROWS)]
+    boxes = zip(*_boxes(X[order].T), strict=True)
+    near = [len(_near(some, *box, least / plain.gamma)) for box in boxes]
+    return order if np.mean(near) < _MAX_NEAR * len(some) else None
 
 
 @jit()

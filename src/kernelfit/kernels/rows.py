@@ -266,9 +266,12 @@ class DenseDistances(Dense):
         if eps * np.sqrt(spread) > _EXPONENT_ERROR:
             dtype, eps = np.dtype(np.float64), float(np.finfo(np.float64).eps)
         self.kernel = kernel
-        self.points = _Points(X, centre, dtype)
-        self.norms = self.points.norms()
         self.by_product = X.shape[1] > MAX_DIRECT_FEATURES and 4 * eps * spread <= _EXPONENT_ERROR
+        # Differences need no centre in float64, and one that an outlier has moved far away would
+        # take the digits of all other points.
+        needs_centre = self.by_product or dtype == np.float32
+        self.points = _Points(X, centre if needs_centre else 0.0, dtype)
+        self.norms = self.points.norms() if self.by_product else np.empty(0)
 
     def measure(self, A: Array, XT: Array, start: int, idx: Array, places: Any, out: Array) -> None:
         """Write squared distances."""

@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 from kernelfit.tasks.certificate import FloatArray
 from kernelfit.utils.jit import jit
 
+_MENDS = 3  # of a sum, each of which rounds to what is added
+
 
 def project_box_plane(
     v: FloatArray, lower: FloatArray, upper: FloatArray, total: float = 0.0
@@ -56,7 +58,9 @@ def project_box_plane(
         fixed_sum = upper[at_upper].sum() + lower[at_lower].sum()
         shift = (v[moving].sum() + fixed_sum - total) / moving.sum()
         projection = np.clip(v - shift, lower, upper)
-    if not is_feasible(projection, lower, upper, total):
+    for _ in range(_MENDS):
+        if is_feasible(projection, lower, upper, total):
+            break
         # v is so far beyond the box that v - shift rounds. Those that move make up for it, then
         # the nearest to the root.
         root = left if np.isfinite(left) else right

@@ -20,7 +20,7 @@ def data():
     rng = np.random.default_rng(0)
     kind = rng.integers(8, size=N)
     Z = rng.uniform(size=(N, 3))
-    X = np.hstack([Z, np.eye(8)[kind]])
+    X = np.hstack([Z, 1.5 * np.eye(8)[kind]])
     target = np.sin(9.0 * Z[:, 0] + kind) + Z[:, 1] + 0.4 * rng.normal(size=N)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(locality, "_LEAST_ROWS", N)

@@ -206,3 +206,13 @@ def test_an_outlier_changes_no_other_row(d, outlier, dtype, rng):
     np.testing.assert_allclose(
         source.product(idx, np.ones(60)), expected.sum(axis=1), atol=60 * tol
     )
+
+
+@pytest.mark.parametrize("outlier", [1e6, 1e12, 1e100])
+@pytest.mark.parametrize("d", [3, 40])
+def test_an_outlier_changes_no_other_value_of_a_kernel(d, outlier, rng):
+    X, Z = rng.normal(size=(90, d)), rng.normal(size=(20, d))
+    X[7, 0] = outlier
+    kernel = RBF(1.0 / d)
+    np.testing.assert_allclose(kernel(X), np.exp(-cdist(X, X, "sqeuclidean") / d), atol=1e-12)
+    np.testing.assert_allclose(kernel(Z, X), np.exp(-cdist(Z, X, "sqeuclidean") / d), atol=1e-12)

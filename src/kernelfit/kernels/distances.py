@@ -22,6 +22,7 @@ Data = Any  # ndarray or scipy.sparse CSR
 MAX_DIRECT_FEATURES = 32
 _MAX_SQUARE = 1e300  # sums of some such numbers are finite
 _ROUNDING = 32.0 * float(np.finfo(np.float64).eps)  # of a sum of squares, summed up in two orders
+_CENTRE_ROWS, _MAX_MOVED = 128, 100.0  # rows of a median; its squared distance to the mean at most
 _STRIP_BYTES, _STRIP_ROWS = 2**20, 256  # of a symmetric matrix computed at a time
 _BLOCK_BYTES = 2**18  # of one array of rows, where several are worked on at a time
 _COLUMN_BLOCK = 512  # columns per pass of the loop below: its operands stay in the L2 cache
@@ -67,8 +68,9 @@ def squared_distances(X: Data, Y: Data | None = None) -> Array:
     r"""Return the squared Euclidean distances between the rows of X and those of Y.
 
     Dense data with at most 32 features are summed difference by difference. Otherwise
-    :math:`\|x\|^2 + \|y\|^2 - 2x'y` is used; dense data are centred at the mean of Y first, since
-    its rounding error is relative to the norms, which centring lessens, and not to the distance.
+    :math:`\|x\|^2 + \|y\|^2 - 2x'y` is used; dense data are centred at the mean of Y first, or at
+    the median of some of its rows where outliers have moved the mean far away, since the rounding
+    error is relative to the norms, which centring lessens, and not to the distance.
 
     Parameters
     ----------
@@ -109,8 +111,8 @@ class SquaredDistances:
 
     @cached_property
     def _centred(self) -> tuple[Array, Array, Array]:
-        """The mean of Y, Y without it, and the squared norms of that."""
-        centre = self._Y.mean(axis=0) if len(self._Y) else np.zeros(self._Y.shape[1])
+        """The centre of Y, Y without it, and the squared norms of that."""
+        centre = _centre(self._Y) if len(self._Y) else np.zeros(self._Y.shape[1])
         Y = self._Y - centre
         return centre, Y, squared_norms(Y)
 
@@ -156,6 +158,19 @@ class SquaredDistances:
                 D[np.arange(stop - start), np.arange(start, stop)] = 0.0
             for first in range(0, stop - start, few):
                 yield start + first, D[first : first + few]
+
+
+def _centre(Y: Array) -> Array:
+    """Return the mean, or the median of some rows where outliers have moved the mean far away.
+
+    Rows lose the digits that the centre has more than they.
+    """
+    some = Y[:: max(1, len(Y) // _CENTRE_ROWS)]
+    mean, median = Y.mean(axis=0), np.median(some, axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        typical = np.median(squared_norms(some - median))
+        moved = squared_norms((mean - median)[None])[0]
+    return mean if moved <= _MAX_MOVED * typical else median
 
 
 def _squares_by_products(

@@ -162,8 +162,8 @@ def locality_order(kernel: Kernel, X: Data) -> Array | None:
     Returns
     -------
     ndarray of int of shape (n,) or None
-        None where many of the kernel's values count, the kernel is not Gaussian, or the data are
-        few, sparse or too large for a copy in this order.
+        None where many of the kernel's values count or no boxes tell far points apart, the kernel
+        is not Gaussian, or the data are few, sparse or too large for a copy in this order.
     """
     if not isinstance(kernel, RBF) or not isinstance(X, np.ndarray) or len(X) < _LEAST_ROWS:
         return None

@@ -64,7 +64,7 @@ class KernelRows:
         """Return the provider of float64 rows where they are computed in it, else None."""
         if self.dtype == np.float64:
             return self
-        if isinstance(self.evaluator, Dense) and self.evaluator.points.dtype != np.float64:
+        if isinstance(self.evaluator, _Dense) and self.evaluator.points.dtype != np.float64:
             return None
         out = copy(self)
         out.dtype = np.dtype(np.float64)
@@ -115,7 +115,7 @@ class KernelRows:
         return out
 
     def _spread(self, work: Callable[[range], None], n_rows: int, n_columns: int) -> None:
-        if isinstance(self.evaluator, Dense):
+        if isinstance(self.evaluator, _Dense):
             spread_columns(work, n_rows, n_columns, TILE_COLUMNS)
         else:
             work(range(n_columns))
@@ -204,7 +204,7 @@ def fits_as_copy(X: Array, dtype: np.dtype[Any]) -> bool:
     return X.size * dtype.itemsize <= _MAX_COPY
 
 
-class Dense(ABC):
+class _Dense(ABC):
     """Kernels of a geometry of dense data, tile by tile, in cache."""
 
     kernel: Any
@@ -233,7 +233,7 @@ class Dense(ABC):
         """
 
 
-class _DenseProducts(Dense):
+class _DenseProducts(_Dense):
     """Kernels of the inner product."""
 
     def __init__(self, kernel: Linear | Polynomial, X: Array, dtype: np.dtype[Any]):
@@ -247,7 +247,7 @@ class _DenseProducts(Dense):
             np.matmul(A, XT[:, start : start + out.shape[1]], out=out)
 
 
-class DenseDistances(Dense):
+class _DenseDistances(_Dense):
     """Kernels of the squared distance, in the cheapest arithmetic that is accurate enough.
 
     With g = gamma * max ||x||^2 for centred x and eps the machine epsilon, the exponent
@@ -322,7 +322,7 @@ def _evaluator(kernel: Kernel, X: Data, dtype: np.dtype[Any]) -> _Evaluator:
     plain, X = kernel.with_one_width(X)
     if sparse.issparse(X):
         return _Sparse(plain, X)
-    return (DenseDistances if isinstance(plain, RBF) else _DenseProducts)(plain, X, dtype)
+    return (_DenseDistances if isinstance(plain, RBF) else _DenseProducts)(plain, X, dtype)
 
 
 def _wide_enough(dtype: np.dtype[Any], *numbers: Array | float) -> np.dtype[Any]:

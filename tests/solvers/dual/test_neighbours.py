@@ -9,7 +9,7 @@ from kernelfit.kernels.radial import RBF
 from kernelfit.solvers.dual.quartic import solve_quartic_dual
 from kernelfit.solvers.dual.rounds import BLOCK, DualState
 from kernelfit.solvers.dual.solve import solve_dual
-from kernelfit.tasks.losses import hinge, one_class, squared_hinge, tube
+from tests.reference.tasks import tasks_of_all_kinds
 
 N = 4200
 pytestmark = pytest.mark.large
@@ -30,12 +30,7 @@ def data():
 
 
 def tasks(target):
-    p = np.where(target > 0.0, 1.0, -1.0)
-    yield hinge(p, np.linspace(5.0, 20.0, N))
-    yield hinge(p, 10.0, fit_intercept=False)
-    yield squared_hinge(p, 1.0)
-    yield tube(target, 10.0, 0.2)
-    yield one_class(np.ones(N), 0.3)
+    return tasks_of_all_kinds(target, 10.0)
 
 
 @pytest.mark.parametrize("number", range(5))

@@ -7,7 +7,8 @@ from kernelfit.kernels.gram import DenseGram, RowGram
 from kernelfit.kernels.radial import RBF
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.dual.subsample import subsample_start
-from kernelfit.tasks.losses import hinge, one_class, squared_hinge, tube
+from kernelfit.tasks.losses import hinge
+from tests.reference.tasks import tasks_of_all_kinds
 
 N = 4200
 pytestmark = pytest.mark.large
@@ -23,12 +24,7 @@ def data():
 
 
 def tasks(target):
-    p = np.where(target > 0.0, 1.0, -1.0)
-    yield hinge(p, np.linspace(0.5, 2.0, N))
-    yield hinge(p, 1.0, fit_intercept=False)
-    yield squared_hinge(p, 1.0)
-    yield tube(target, 1.0, 0.2)
-    yield one_class(np.ones(N), 0.3)
+    return tasks_of_all_kinds(target, 1.0)
 
 
 @pytest.mark.parametrize("number", range(5))

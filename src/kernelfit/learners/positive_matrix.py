@@ -23,6 +23,7 @@ from kernelfit.solvers.saddle.frank_wolfe import FRANK_WOLFE
 from kernelfit.solvers.saddle.fully_corrective import FULLY_CORRECTIVE
 from kernelfit.solvers.saddle.primal_dual import APD, HYBRID
 from kernelfit.solvers.saddle.problem import SaddleProblem, SaddleSolver, solve_saddle
+from kernelfit.solvers.saddle.progress import SaddleResult
 
 SOLVERS: dict[str, SaddleSolver] = {
     "auto": FULLY_CORRECTIVE,
@@ -64,14 +65,15 @@ class PositiveMatrixLearner:
         """Learn one kernel for tasks on all rows; see `kernelfit.learners.learner.Learner`."""
         if start is not None:
             start = start[0], self._fitting(start[1])
-        result = solve_saddle(
-            SaddleProblem(self.family, tasks),
-            SOLVERS[self.solver],
-            tol=self.tol,
-            max_iter=self.max_iter,
-            start=start,
-            callback=callback,
-        )
+        problem = SaddleProblem(self.family, tasks)
+        options: dict[str, Any] = {"start": start, "callback": callback, **self._options}
+        return self._wrap(solve_saddle(problem, SOLVERS[self.solver], **options))
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"tol": self.tol, "max_iter": self.max_iter}
+
+    def _wrap(self, result: SaddleResult) -> Learned:
         return Learned.of(
             result,
             intercept=result.intercept,
@@ -98,7 +100,8 @@ class PositiveMatrixLearner:
         Each is learned from n I: from the kernel of another cost it takes more steps.
         """
         for C in Cs:
-            yield self.learn(rows, tasks_at(C))
+            problem = SaddleProblem(self.family, tasks_at(C))
+            yield self._wrap(solve_saddle(problem, SOLVERS[self.solver], **self._options))
 
 
 def fit_family(

@@ -45,18 +45,17 @@ class RidgeSearch(StandardKernelSearch):
             raise ValueError("expected rows of positive weight to leave one out, got one sample")
         return [(rows, rows)]
 
-    def _search(self, data, splits, scorer):
-        super()._search(data, splits, scorer)
-        if self.cv is None:
-            self.n_splits_ = len(splits[0][0])
+    def _n_splits(self, parts):
+        return super()._n_splits(parts) if self.cv is not None else len(parts.splits[0][0])
 
     def _cell(self, fold, machine, grid):
         return (LeftOutCell if self.cv is None else Cell)(fold, machine, grid)
 
-    def _report(self, k, fold, parts):
+    def _report(self, folds):
         if self.cv is not None:
-            super()._report(k, fold, parts)
+            super()._report(folds)
             return
+        (fold,) = folds
         show_progress().info(
             "%d candidates left out one by one in %.2f s", len(fold.values), fold.fit_time.sum()
         )

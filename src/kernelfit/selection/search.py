@@ -87,40 +87,47 @@ class KernelSearch(BaseEstimator):
             The fitted estimator. Where fit raises or is interrupted, it is left as it was.
         """
         self._validate_params()
-        fitted, machine = blank_copy(self), self._machine()
+        fitted = blank_copy(self)
+        grid, work, scorer = fitted._begin(X, y, sample_weight, groups)
+        new, folds = grid, None
+        params: list[dict] = []
+        for _ in range(1 + _EXTENSIONS):
+            cells = work.results(fitted._cells(new, len(work.parts.splits), exact=False))
+            found = fitted._folds(new, cells, work.parts)
+            if self.verbose:
+                fitted._report(found)
+            params += new.params()
+            folds = found if folds is None else _joined(folds, found)
+            table = fitted._tabulate(params, folds, scorer)
+            more = fitted._extension(grid, table)
+            if more is None:
+                break
+            grid, new = more
+        fitted._conclude(table, folds, work, scorer)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _begin(self, X, y, sample_weight, groups):
+        """Check the data; return the grid, the work to do and what scores it."""
+        machine = self._machine()
         # Once for all, so that the result does not hang on how many machines are trained at a time.
-        fitted._memory = available_memory() * _MACHINE_SHARE
-        X, y = machine._check_training_data(X, y, owner=fitted)
+        self._memory = available_memory() * _MACHINE_SHARE
+        X, y = machine._check_training_data(X, y, owner=self)
         weight = check_weights(sample_weight, len(y))
         machine._encode(y, weight)  # complains of targets before any fold does
         splits = self._splits(X, y, weight, groups)
         self._check_folds(y, weight, splits)
         scorer = FoldScorer(self, X, y, weight, sample_weight is not None)
-        fitted._search((X, y, weight), splits, scorer)
-        self.__dict__ = fitted.__dict__
-        return self
+        grid = self._grid(X, y, weight)
+        return grid, Work(self, Parts((X, y, weight), splits, self._common(X))), scorer
 
     def _splits(self, X, y, weight, groups):
         """Return the training and test rows of every fold."""
         folds = split_folds(self.cv, X, y, groups, is_classifier(self))
         return [_rows(k + 1, fold, weight) for k, fold in enumerate(folds)]
 
-    def _search(self, data, splits, scorer):
-        """Score all candidates, choose, train the chosen ones and set the fitted attributes."""
-        grid = self._grid(*data)
-        work = Work(self, Parts(data, splits, self._common(data[0])))
-        params, folds = grid.params(), self._run(grid, work)
-        table = self._tabulate(params, folds, scorer)
-        if not np.isfinite(table["mean_test_score"]).any():
-            raise ValueError("expected finite scores, got none for any candidate")
-        for _ in range(_EXTENSIONS):
-            more = self._extension(grid, table)
-            if more is None:
-                break
-            grid, new = more
-            folds = _joined(folds, self._run(new, work))
-            params = params + new.params()
-            table = self._tabulate(params, folds, scorer)
+    def _conclude(self, table, folds, work, scorer):
+        """Choose candidates, train them and set the fitted attributes."""
         chosen = self._chosen(table)
         machines, exact = self._train([table["params"][index] for index in chosen], work)
         self._warn(table, sum(fold.n_unconverged for fold in folds))
@@ -130,22 +137,16 @@ class KernelSearch(BaseEstimator):
         self.best_score_ = float(table["mean_test_score"][chosen[0]])
         self.best_estimator_ = machines[0]
         self.estimators_ = machines
-        self.n_splits_ = len(splits)
+        self.n_splits_ = self._n_splits(work.parts)
         self.n_iter_ = machines[0].n_iter_
         if is_classifier(self):
             self.classes_ = machines[0].classes_
             places = list(range(len(chosen)))
             self._calibration = scorer.calibrate(exact, places, self.classes_)
 
-    def _run(self, grid, work):
-        """Return the out-of-fold values of all candidates, one `FoldValues` a fold."""
-        parts = work.parts
-        cells = self._cells(grid, len(parts.splits), exact=False)
-        folds = self._folds(grid, work.results(cells), parts)
-        if self.verbose:
-            for k, fold in enumerate(folds):
-                self._report(k, fold, parts)
-        return folds
+    def _n_splits(self, parts):
+        """Return the number of folds, for users."""
+        return len(parts.splits)
 
     def _cells(self, grid, n_splits, exact):
         """Return the cells of a grid: all kernels of the first fold, then of the next."""
@@ -174,11 +175,12 @@ class KernelSearch(BaseEstimator):
             folds.append(FoldValues.of(machine, test, grid, values))
         return folds
 
-    def _report(self, k, fold, parts):
-        show_progress().info(
-            "fold %d/%d: %d candidates in %.2f s",
-            k + 1, len(parts.splits), len(fold.values), (fold.fit_time + fold.score_time).sum(),
-        )  # fmt: skip
+    def _report(self, folds):
+        for k, fold in enumerate(folds, start=1):
+            took = (fold.fit_time + fold.score_time).sum()
+            show_progress().info(
+                "fold %d/%d: %d candidates in %.2f s", k, len(folds), len(fold.values), took
+            )
 
     def _fold_machine(self, grid, exact, **params):
         """Return a machine for the folds: exact, or as exact as the search needs."""
@@ -231,7 +233,10 @@ class KernelSearch(BaseEstimator):
     def _tabulate(self, params, folds, scorer):
         fit_time = np.stack([fold.fit_time for fold in folds], axis=1)
         score_time = np.stack([fold.score_time for fold in folds], axis=1)
-        return tabulate(params, scorer(folds), fit_time, score_time)
+        table = tabulate(params, scorer(folds), fit_time, score_time)
+        if not np.isfinite(table["mean_test_score"]).any():
+            raise ValueError("expected finite scores, got none for any candidate")
+        return table
 
     def _extension(self, grid, table):
         """Return the grid extended where the best candidate is at the edge of a default axis.

@@ -72,7 +72,8 @@ def fully_corrective_steps(
         if top <= 0.0:
             return
         model = _Proximal(centre, 0.5 * weight * top / n)
-        direction = model.step(problem, beta, response, V, progress.model_tol)
+        theta, update = model.quadratic(response, V)
+        direction = problem.train(theta, beta, progress.model_tol, update=update)
         other = family.respond(direction)
         forms = response.D, response.form(direction), other.D
         ends = [form.restrict(V) for form in forms]
@@ -104,10 +105,11 @@ class _Proximal:
         _, Q, s = self._cut(G)
         return s, Q
 
-    def step(
-        self, problem: SaddleProblem, beta: Array, response: Any, V: Array, tol: float
-    ) -> FloatArray:
-        """Return the maximiser of the second-order model at beta."""
+    def quadratic(self, response: Any, V: Array) -> tuple[FloatArray, FloatArray | None]:
+        """Return the second-order model at beta: the root of its kernel, and what it adds to that.
+
+        For `SaddleProblem.train`.
+        """
         a, Q, s = self._cut(response.D.restrict(V))
         positive = np.flatnonzero(s > 0.0)
         w = response.contract(V @ Q, V @ Q[:, positive])
@@ -122,8 +124,7 @@ class _Proximal:
         update = None
         if columns:
             update = np.sqrt(1.0 / self.rho) * np.stack(columns, axis=-1)
-        U = V @ (Q[:, positive] * np.sqrt(s[positive]))
-        return problem.train(U, beta, tol, update=update)
+        return V @ (Q[:, positive] * np.sqrt(s[positive])), update
 
 
 def _line_search(

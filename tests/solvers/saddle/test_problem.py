@@ -149,6 +149,18 @@ def test_a_gap_that_rests_ends_the_run_only_where_it_is_small():
         assert progress.stalled == finished and not progress.converged
 
 
+@pytest.mark.parametrize(
+    ("rise", "fall", "steps"), [(0.0, 0.0, 101), (1e-7, 0.0, None), (0.0, 1e-3, None)]
+)
+def test_a_gap_above_the_objective_is_given_up_where_nothing_moves(rise, fall, steps):
+    progress = Progress(1e-3)
+    for k in range(150):
+        progress.add(assessment(1.0 + rise * k, 5.0 * (1.0 - fall) ** k))
+        if progress.stalled:
+            break
+    assert (len(progress.history) if progress.stalled else None) == steps
+
+
 def test_polishing_goes_on_as_long_as_the_gap_halves():
     for gaps, steps in (((1e-4, 4e-5, 1e-5, 9e-6, 8e-6), 4), ((1e-4, 9e-5, 1e-9), 2)):
         progress = Progress(1e-3, polish=True)

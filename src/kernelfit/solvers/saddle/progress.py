@@ -17,6 +17,9 @@ _ROUNDOFF = 4.0 * float(np.finfo(np.float64).eps)
 # where this many steps do not reduce it by this fraction. A larger gap may rest for as long and
 # fall again: APD does not descend steadily.
 _STALL_GAP, _STALL_ROUNDING, _STALL_STEPS, _STALL_PROGRESS = 1e-6, 100.0, 50, 0.01
+# A gap above the objective proves nothing. It is given up where so many steps change neither it nor
+# the objective, of which by this fraction.
+_HOPELESS_STEPS, _HOPELESS_RISE = 100, 1e-6
 
 
 @dataclass(frozen=True)
@@ -167,10 +170,17 @@ class Progress:
         """Whether rounding prevents more."""
         if self.gap <= self.best.resolution:
             return True
-        small = max(_STALL_GAP * abs(self.lower), _STALL_ROUNDING * self.best.resolution)
-        if len(self.history) <= _STALL_STEPS or self.gap > small:
+        size = abs(self.lower)
+        if self.gap <= max(_STALL_GAP * size, _STALL_ROUNDING * self.best.resolution):
+            return self._rests(_STALL_STEPS, np.inf)
+        return self.gap > size and self._rests(_HOPELESS_STEPS, _HOPELESS_RISE * size)
+
+    def _rests(self, steps: int, rise: float) -> bool:
+        """Return whether so many steps neither reduced the gap nor raised the objective by more."""
+        if len(self.history) <= steps:
             return False
-        return self.gap > (1.0 - _STALL_PROGRESS) * self.history[-1 - _STALL_STEPS][1]
+        lower, gap = self.history[-1 - steps]
+        return self.gap > (1.0 - _STALL_PROGRESS) * gap and self.lower - lower <= rise
 
     @property
     def finished(self) -> bool:

@@ -11,7 +11,7 @@ import kernelfit
 WIDTHS = {"gammas": [0.1, 2.0], "Cs": [0.5, 4.0]}
 ETAS = {**WIDTHS, "etas": [float("inf"), 0.1]}
 BANK = ["linear", {"kernel": "rbf", "features": "each"}]
-MEMBERS = {"members": ["gaussian (standard)", "forest"], "cv": 3}
+MEMBERS = {"members": ["gaussian (standard)", "forest"], "cv": 2}
 OPTIONS = {
     "AutoKernelClassifier": MEMBERS,
     "AutoKernelRegressor": MEMBERS,
@@ -25,6 +25,8 @@ OPTIONS = {
     "MKLClassifierCV": {"Cs": [0.5, 4.0], "kernels": BANK, "cv": 2},
     "MKLRegressorCV": {"Cs": [0.5, 4.0], "kernels": BANK, "epsilons": [0.1], "cv": 2},
     "KNPLRegressorCV": {**ETAS, "epsilons": [0.1]},
+    "TKLClassifierCV": {"deltas": [0.1, 2.0], "cv": 2},  # with the default Cs and what extends them
+    "TKLRegressorCV": {"deltas": [0.1, 2.0], "cv": 2},
 }
 ESTIMATORS = [name for name in kernelfit.__all__ if name[0].isupper()]
 PUBLIC = [getattr(kernelfit, name)(**OPTIONS.get(name, {})) for name in ESTIMATORS]

@@ -265,6 +265,7 @@ def test_memory_is_that_of_the_kernels_that_need_it():
         ([{"kernel": "poly", "degree": 3, "coef0": -9.0}], "to be positive semidefinite"),
         ([not_symmetric], "to be symmetric"),
         ([{"kernel": "rbf", "features": []}], r"in kernels\[0\]: .* name at least one feature"),
+        ([{"kernel": "rbf", "features": [1, 1]}], r"in kernels\[0\]: .* name each feature once"),
         (
             ["rbf", {"kernel": "rbf", "features": [4]}],
             r"in kernels\[1\]: .* from 0 to 3, got \[4\]",
@@ -317,8 +318,17 @@ def test_complaints_of_given_matrices():
         model.fit(np.concatenate([K[..., :2], -K[..., :1]], axis=-1), y)
     with pytest.raises(ValueError, match=r"precomputed matrix 0 .* not zero"):
         model.fit(0 * K, y)
-    with pytest.raises(ValueError, match=r"\(n_test, 120, 3\), got"):
+    with pytest.raises(
+        ValueError, match=r"has 2 kernels, .* expecting 3: .*\(n_test, 120, 3\), got"
+    ):
         model.fit(K, y).predict(K[:, :, :2])
+
+
+def test_a_learned_kernel_names_the_features_that_it_needs():
+    X, y = moons()
+    kernel = MKLClassifier(kernels=[{"kernel": "rbf", "features": "each"}]).fit(X, y).kernel_
+    with pytest.raises(ValueError, match="points with more than 1 features, got 1"):
+        kernel(X[:, :1], X[:, :1])
 
 
 def test_overflow_is_named():

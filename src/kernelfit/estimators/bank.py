@@ -124,6 +124,8 @@ def _groups(features, X, names):
         raise ValueError(
             f"expected features to be columns from 0 to {X.shape[1] - 1}, got {features!r}"
         )
+    if len(np.unique(columns)) < len(columns):
+        raise ValueError(f"expected features to name each feature once, got {features!r}")
     return [tuple(columns.tolist())]
 
 

@@ -93,8 +93,8 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     feature_importances_ : ndarray of shape (n_features,)
         Share of the squared distances between training points that is due to each feature.
     error_ : float
-        Leave-one-out error of the regression, as a fraction of the variance of the targets. Not for
-        "logdet".
+        Leave-one-out error of the regression, as a fraction of the variance of the targets, whose
+        mean over all rows is taken for the intercept of each. Not for "logdet".
     ridge_ : float
         Ridge of the regression of "loo" and "agop".
     objective_ : float

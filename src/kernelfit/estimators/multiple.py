@@ -71,10 +71,13 @@ class MultipleKernelMachine(KernelMachine):
         X = check_array(X, dtype=np.float64, allow_nd=True)
         shape = X.shape if X.ndim == 3 else (*X.shape, 1)
         if shape[1:] != (self.n_features_in_, len(self.scales_)):
+            name, wanted = type(owner).__name__, self.n_features_in_
+            found, expected = f"{shape[1]} features", f"{wanted} features as input"
+            if shape[1] == wanted:
+                found, expected = f"{shape[2]} kernels", f"{len(self.scales_)}"
             raise ValueError(
-                f"X has {X.shape[1]} features, but {type(owner).__name__} is expecting "
-                f"{self.n_features_in_} features as input: precomputed kernels have the shape "
-                f"(n_test, {self.n_features_in_}, {len(self.scales_)}), got {X.shape}"
+                f"X has {found}, but {name} is expecting {expected}: precomputed kernels have "
+                f"the shape (n_test, {wanted}, {len(self.scales_)}), got {X.shape}"
             )
         return X.reshape(shape)
 

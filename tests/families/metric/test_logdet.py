@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from kernelfit.families.metric.logdet import Constraints, assess, draw_constraints, learn_logdet
 
@@ -112,3 +113,15 @@ def test_rounding_ends_the_steps():
     X = np.vstack([rng.standard_normal((40, 3)), np.full((1, 3), 1e8)])
     found = learn_logdet(draw_constraints(X, np.arange(41) % 2, 80, 0)[0])
     assert np.isfinite(found.A).all() and np.isfinite(found.gap)
+
+
+@pytest.mark.parametrize("power", [-500, 300, 500])
+def test_the_unit_of_the_points_does_not_matter(power):
+    rng = np.random.default_rng(7)
+    V, sign = rng.standard_normal((30, 4)), np.repeat([1.0, -1.0], 15)
+    bound, unit = np.where(sign > 0, 0.5, 2.0), 2.0**power
+    found = learn_logdet(Constraints(V, sign, bound))
+    other = learn_logdet(Constraints(V * unit, sign, bound * unit * unit))
+    assert_array_equal(other.A, found.A)
+    assert_array_equal(other.multipliers * unit * unit, found.multipliers)
+    assert (other.objective, other.gap) == (found.objective, found.gap)

@@ -161,7 +161,11 @@ def learn_logdet(
     >>> np.diag(found.A).round(3)
     array([0.5, 2. ])
     """
-    V, bound = constraints.V, constraints.bound
+    # The metric does not depend on the unit of the points: one in which no fourth power overflows,
+    # and a power of two, which changes no digit.
+    unit = 2.0 ** np.round(0.5 * np.log2(constraints.bound.max(initial=np.finfo(float).tiny)))
+    V, bound = constraints.V / unit, constraints.bound / unit / unit
+    constraints = Constraints(V, constraints.sign, bound)
     # Inside of the domain: the multipliers change the identity by a quarter at most.
     squares = np.einsum("ij,ij->i", V, V)
     multipliers = 0.25 * np.minimum(1.0 / (max(len(V), 1) * squares), slack / bound)
@@ -177,6 +181,7 @@ def learn_logdet(
             multipliers, nu = _step(constraints, multipliers, nu, slack)
         except np.linalg.LinAlgError:  # rounding prevents more
             break
+    multipliers = multipliers / unit / unit
     return LogDetMetric(A, multipliers, objective, gap, tuple(history), converged)
 
 

@@ -49,7 +49,13 @@ class BankKernel:
 
     def select(self, X: Array) -> Array:
         """Return the columns that the kernel sees."""
-        return X if self.features is None else np.ascontiguousarray(X[:, list(self.features)])
+        if self.features is None:
+            return X
+        if X.shape[1] <= max(self.features):
+            raise ValueError(
+                f"expected points with more than {max(self.features)} features, got {X.shape[1]}"
+            )
+        return np.ascontiguousarray(X[:, list(self.features)])
 
 
 @dataclass(frozen=True, eq=False)

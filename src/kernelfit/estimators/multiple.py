@@ -100,8 +100,11 @@ class MultipleKernelMachine(KernelMachine):
             self.scales_ = np.array([member.scale for member in self.bank_])
             make_kernel = functools.partial(WeightedSum, self.bank_)
         if self.combination == "bayes":
-            if np.ptp(unit_cost) > 0.0:
-                raise ValueError("expected equal weights for combination='bayes', got others")
+            if np.any(unit_cost != 1.0):  # rows of weight 0 are left out before
+                raise ValueError(
+                    "expected weights of 0 or 1 for combination='bayes', got "
+                    f"{unit_cost.min():g} to {unit_cost.max():g}"
+                )
             classify = is_classifier(self)
             return BayesLearner(bank, make_kernel, classify, self.tol, self.max_iter)
         if self.combination == "deep":

@@ -103,13 +103,21 @@ class Bank:
             size,
         )
 
-    def sum_of_squares(self) -> Array:
-        """Return the sum of all K_m K_m."""
+    def traces(self) -> Array:
+        """Return the sum of the diagonal of every matrix."""
+        out = np.zeros(self.size)
+        out[self.dense_places] = [np.trace(K) for K in self.dense]
+        np.add.at(out, self.owners, np.einsum("ri,ri->r", self.factors, self.factors))
+        return out
+
+    def sum_of_squares(self, scale: float = 1.0) -> Array:
+        """Return the sum of the squares of all matrices, each times a scale."""
         total = np.zeros((self.n, self.n))
         for K in self.dense:
-            total += K @ K
+            scaled = scale * K
+            total += scaled @ scaled
         for m in np.unique(self.owners):
-            F = self.factors[self.owners == m]
+            F = np.sqrt(scale) * self.factors[self.owners == m]
             total += F.T @ ((F @ F.T) @ F)
         return total
 

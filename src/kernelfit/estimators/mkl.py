@@ -138,7 +138,8 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     "deep"       DMKL: with a layer of kernels on their sum, by the span bound [7]_
     ===========  ==================================================================================
 
-    All but those of "lp" and "bayes" sum to one. For "simple" and "lp" the certificate is that of
+    All but those of "lp" and "bayes" sum to one. Those of "pwmk" are equal where different rows are
+    too few for folds. For "simple" and "lp" the certificate is that of
     weights and machine together; for the others, of the machine with these weights. "bayes" has
     none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. It always
     has an intercept, takes weights of rows and classes of 0 or 1 alone, and divides the kernels by
@@ -339,7 +340,8 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
     "bayes"      BMKL: the posterior means, of any sign; without C, epsilon and loss [5]_
     ===========  ==================================================================================
 
-    All but those of "lp" and "bayes" sum to one. For "simple" and "lp" the certificate is that of
+    All but those of "lp" and "bayes" sum to one. Those of "pwmk" are equal where different rows are
+    too few for folds. For "simple" and "lp" the certificate is that of
     weights and machine together; for the others, of the machine with these weights. "bayes" has
     none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. It always
     has an intercept and takes weights of rows of 0 or 1 alone. Its priors assume standardised data:

@@ -221,7 +221,7 @@ class _Posterior:
         self.bank, self.y, self.classify = bank, targets, classify
         T, n = targets.shape
         R = bank.size
-        self.unit = R * n / float(bank.traces().sum())
+        self.unit = 1.0 / float(bank.diagonals().mean())
         self.squares = bank.sum_of_squares(self.unit)
         # Its eigenvalues are known up to this rounding, beyond which none is negative.
         self.squares[np.diag_indices(n)] += _EPS * np.trace(self.squares)

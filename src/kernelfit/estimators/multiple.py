@@ -23,6 +23,7 @@ from kernelfit.tasks.multiclass import problem_coef
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 COMBINATIONS = {"average", "simple", "lp", "align", "alignment", "pwmk", "bayes"}
+_MAX_DEEP = 1e75  # of a kernel: products of two of its squares are finite
 
 
 class MultipleKernelMachine(KernelMachine):
@@ -110,6 +111,12 @@ class MultipleKernelMachine(KernelMachine):
         if self.combination == "deep":
             if self._given:
                 raise ValueError("expected kernels on points for combination='deep', got matrices")
+            largest = bank.diagonals().max()
+            if largest > _MAX_DEEP:
+                raise ValueError(
+                    f"expected kernel values up to {_MAX_DEEP:g} for combination='deep', which "
+                    f"squares them, got {largest:.3g}: scale the features or normalize"
+                )
             return DeepLearner(bank, self.bank_, self.tol, self.max_iter)
         family = make_family(bank, make_kernel, self.combination, self.p)
         return MultipleLearner(

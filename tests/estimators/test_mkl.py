@@ -12,7 +12,14 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC, SVR
 
-from kernelfit import KernelSVC, KernelSVR, MKLClassifier, MKLRegressor, TKLClassifier
+from kernelfit import (
+    KernelSVC,
+    KernelSVR,
+    MKLClassifier,
+    MKLClassifierCV,
+    MKLRegressor,
+    TKLClassifier,
+)
 from kernelfit.inspection import audit
 
 WIDTHS = [{"kernel": "rbf", "gamma": [0.01, 0.1, 1.0, 10.0]}, "linear"]
@@ -226,6 +233,40 @@ def test_weights_are_repetitions():
     repeated = MKLClassifier(C=2.0).fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
     assert_array_equal(weighted.weights_, repeated.weights_)
     assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
+
+
+@pytest.mark.parametrize("machine", [MKLClassifier, MKLRegressor])
+def test_proportional_weights_of_given_matrices_depend_on_values_alone(machine):
+    X, y = moons()
+    rng = np.random.default_rng(0)
+    repeats, order = rng.integers(0, 3, len(y)), rng.permutation(len(y))
+    model = machine(kernels="precomputed", combination="pwmk")
+    K = stack(X, X)
+    rows = np.repeat(np.arange(len(y)), repeats)
+    weighted = model.fit(K, y, sample_weight=repeats).weights_
+    assert_allclose(model.fit(K[np.ix_(rows, rows)], y[rows]).weights_, weighted, rtol=1e-9)
+    plain = model.fit(K, y).weights_
+    assert_allclose(model.fit(K[np.ix_(order, order)], y[order]).weights_, plain, rtol=1e-9)
+
+
+def test_proportional_weights_of_few_different_rows_are_equal():
+    X, y = moons()
+    alone = np.zeros(len(y))
+    alone[[np.argmin(y), np.argmax(y)]] = 1, 2
+    cases = [
+        (MKLClassifier, y[:, None], y, None),  # one different row a class
+        (MKLClassifierCV, y[:, None], y, None),
+        (MKLClassifier, np.ones((len(y), 1)), y, None),
+        (MKLClassifier, X[[0, 1]], [0, 1], None),
+        (MKLClassifier, X, y, alone),
+        (MKLRegressor, X[:1], [1.0], None),
+        (MKLRegressor, np.ones((5, 1)), np.ones(5), None),
+    ]
+    for machine, points, targets, weight in cases:
+        model = machine(kernels=["linear", {"kernel": "poly", "coef0": 1.0}], combination="pwmk")
+        model.fit(points, targets, sample_weight=weight)
+        fitted = getattr(model, "best_estimator_", model)
+        assert_array_equal(fitted.weights_, [0.5, 0.5])
 
 
 def test_warm_start_takes_fewer_steps_and_ends_alike():

@@ -134,15 +134,18 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     "alignment"  the sum with the largest such alignment, alignf of [3]_
     "easy"       EasyMKL: by the parts of the margin of the sum of all kernels [4]_
     "pwmk"       by the accuracy of each kernel alone, less `delta`, in three folds [5]_
-    "bayes"      BMKL: the posterior means, of any sign; without C, loss and weights of rows [6]_
+    "bayes"      BMKL: the posterior means, of any sign; without C and loss [6]_
     "deep"       DMKL: with a layer of kernels on their sum, by the span bound [7]_
     ===========  ==================================================================================
 
-    All but those of "lp" and "bayes" sum to one. For "simple" and "lp" the certificate is that of
+    All but those of "lp" and "bayes" sum to one. Those of "pwmk" are equal where different rows are
+    too few for folds. For "simple" and "lp" the certificate is that of
     weights and machine together; for the others, of the machine with these weights. "bayes" has
-    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. The second
-    layer of "deep", a sum of the linear, the Gaussian and the quadratic kernel in the feature space
-    of the first, has the weights ``kernel_.outer``.
+    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. It always
+    has an intercept, takes weights of rows and classes of 0 or 1 alone, and divides the kernels by
+    the mean of all their k(x, x), the unit of its priors. The second layer of "deep", a sum of the
+    linear, the Gaussian and the quadratic kernel in the feature space of the first, has the weights
+    ``kernel_.outer``.
 
     References
     ----------
@@ -334,11 +337,16 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
     "alignment"  the sum with the largest such alignment, alignf of [3]_
     "pwmk"       the smaller the mean squared error of a kernel alone, in three folds, the more
                  [4]_
+    "bayes"      BMKL: the posterior means, of any sign; without C, epsilon and loss [5]_
     ===========  ==================================================================================
 
-    All but those of "lp" and "bayes" sum to one. For "simple" and "lp" the certificate is that of
+    All but those of "lp" and "bayes" sum to one. Those of "pwmk" are equal where different rows are
+    too few for folds. For "simple" and "lp" the certificate is that of
     weights and machine together; for the others, of the machine with these weights. "bayes" has
-    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan.
+    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. It always
+    has an intercept and takes weights of rows of 0 or 1 alone. Its priors assume standardised data:
+    targets are centred and divided by their standard deviation, and kernels by the mean of all
+    their k(x, x); coefficients, intercept and bound are those of the targets as they are.
 
     References
     ----------

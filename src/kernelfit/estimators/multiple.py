@@ -23,6 +23,7 @@ from kernelfit.tasks.multiclass import problem_coef
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 COMBINATIONS = {"average", "simple", "lp", "align", "alignment", "pwmk", "bayes"}
+_MAX_DEEP = 1e75  # of a kernel: products of two of its squares are finite
 
 
 class MultipleKernelMachine(KernelMachine):
@@ -103,13 +104,22 @@ class MultipleKernelMachine(KernelMachine):
             self.scales_ = np.array([member.scale for member in self.bank_])
             make_kernel = functools.partial(WeightedSum, self.bank_)
         if self.combination == "bayes":
-            if np.ptp(unit_cost) > 0.0:
-                raise ValueError("expected equal weights for combination='bayes', got others")
+            if np.any(unit_cost != 1.0):  # rows of weight 0 are left out before
+                raise ValueError(
+                    "expected weights of 0 or 1 for combination='bayes', got "
+                    f"{unit_cost.min():g} to {unit_cost.max():g}"
+                )
             classify = is_classifier(self)
             return BayesLearner(bank, make_kernel, classify, self.tol, self.max_iter)
         if self.combination == "deep":
             if self._given:
                 raise ValueError("expected kernels on points for combination='deep', got matrices")
+            largest = bank.diagonals().max()
+            if largest > _MAX_DEEP:
+                raise ValueError(
+                    f"expected kernel values up to {_MAX_DEEP:g} for combination='deep', which "
+                    f"squares them, got {largest:.3g}: scale the features or normalize"
+                )
             return DeepLearner(bank, self.bank_, self.tol, self.max_iter)
         family = make_family(bank, make_kernel, self.combination, self.p)
         return MultipleLearner(

@@ -32,6 +32,9 @@ def test_products_are_those_of_the_matrices(n, seed, kinds):
     total = sum(w * k for w, k in zip(weights, K, strict=True))
     scale = 1000 * EPS * abs(np.sum(K, axis=0)).max()
     assert_allclose(bank.combine(weights), total, rtol=0, atol=scale)
+    assert_allclose(bank.diagonals(), [k.diagonal() for k in K], rtol=0, atol=scale)
+    squares = sum((3.0 * k) @ (3.0 * k) for k in K)
+    assert_allclose(bank.sum_of_squares(3.0), squares, rtol=0, atol=1e-9 * squares.max())
     beta, other = rng.standard_normal((2, 2, n))
     beta[0, rng.uniform(size=n) < 0.8] = 0.0  # few rows are read
     found, found_other = bank.respond(beta), bank.respond(other)

@@ -6,10 +6,11 @@ from numpy.testing import assert_allclose
 from scipy.integrate import trapezoid
 from scipy.special import gammaln, psi
 from scipy.stats import multivariate_normal, norm
-from sklearn.datasets import load_iris, make_friedman1
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine, make_friedman1
 from sklearn.preprocessing import scale
 
-from kernelfit import MKLClassifier, MKLRegressor
+from kernelfit import MKLClassifier, MKLRegressor, MKLRegressorCV
 from kernelfit.families.multiple.bank import from_matrix, make_bank
 from kernelfit.kernels.standard import RBF, Linear, Polynomial
 from kernelfit.learners.multiple.bayes import _Gamma, _Posterior, fit_bayes
@@ -88,7 +89,7 @@ def test_the_bound_is_that_of_samples(targets, classify):
         noise_G = rng.multivariate_normal(np.zeros(R), G_cov, size=(draws, n))
         G = state.G[t].T + noise_G
         values -= multivariate_normal(np.zeros(R), G_cov).logpdf(noise_G).sum(axis=1)
-        Ka = np.stack([a @ K for K in MATRICES], axis=-1)
+        Ka = np.stack([a @ (state.unit * K) for K in MATRICES], axis=-1)
         values += norm.logpdf(G, Ka, ups[:, None, None] ** -0.5).sum(axis=(1, 2))
         mean = np.einsum("sm,sim->si", be[:, T:], G) + be[:, t : t + 1]
         centre = state.be[T:] @ state.G[t] + state.be[t]
@@ -118,11 +119,67 @@ def test_machines_predict_and_say_what_they_are():
     assert model.score(X, y) > 0.9
 
 
+@pytest.mark.parametrize(
+    ("unit", "origin"), [(-0.01, 0.0), (1.0, 1e4), (1e149, 0.0), (1e-200, 0.0)]
+)
+def test_the_unit_and_the_origin_of_targets_do_not_matter(unit, origin):
+    plain = fit_bayes(bank(), TARGET[None], False, tol=1e-5, max_iter=100)
+    other = fit_bayes(bank(), unit * TARGET[None] + origin, False, tol=1e-5, max_iter=100)
+    assert_allclose(other.weights, plain.weights, rtol=1e-6)
+    assert_allclose(other.coef / unit, plain.coef, rtol=1e-4, atol=1e-6)
+    assert_allclose((other.intercept - origin) / unit, plain.intercept, atol=1e-6)
+    change = len(X) * np.log(abs(unit))  # of the density of the targets
+    assert_allclose(np.array(other.bounds) + change, plain.bounds, rtol=1e-8)
+    model = MKLRegressor(kernels=["rbf", "linear"], combination="bayes").fit(X, TARGET)
+    expected = unit * model.predict(X) + origin
+    model.fit(X, unit * TARGET + origin)
+    assert_allclose(model.predict(X), expected, rtol=1e-6, atol=1e-6 * abs(unit))
+
+
+def test_the_search_scores_targets_as_they_are():
+    model = MKLRegressorCV(kernels=["rbf", "linear"], combination="bayes", cv=2)
+    plain, other = (clone(model).fit(X, y) for y in (TARGET, 1e3 * TARGET + 1e5))
+    assert plain.best_score_ > 0.3
+    assert_allclose(other.best_score_, plain.best_score_, rtol=1e-6)
+    assert_allclose(other.predict(X), 1e3 * plain.predict(X) + 1e5, rtol=1e-8)
+
+
+@pytest.mark.parametrize("rows", [1, 40])
+def test_constant_targets_are_predicted(rows):
+    model = MKLRegressor(kernels=["rbf", "linear"], combination="bayes")
+    assert_allclose(model.fit(X[:rows], np.full(rows, 0.1)).predict(X), 0.1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e10, 1e250])
+def test_the_common_unit_of_kernels_does_not_matter(unit):
+    def times(kernel):
+        return lambda A, B: unit * kernel(A, B)
+
+    plain, scaled = (
+        MKLRegressor(kernels=kernels, combination="bayes", normalize=False).fit(X, TARGET)
+        for kernels in ([Linear(), RBF(1.0)], [times(Linear()), times(RBF(1.0))])
+    )
+    assert_allclose(scaled.predict(X), plain.predict(X), rtol=1e-6)
+    assert_allclose(scaled.weights_, plain.weights_, rtol=1e-6)
+
+
+def test_a_kernel_of_low_rank_and_large_values_has_a_posterior():
+    X, y = load_wine(return_X_y=True)
+    model = MKLClassifier(kernels=["linear"], combination="bayes", tol=0.1)
+    normalised = model.fit(X, y).decision_function(X)
+    raw = model.set_params(normalize=False).fit(X, y)
+    assert raw.converged_ and np.diff(raw.history_[:, 0]).min() > 0.0
+    assert_allclose(raw.decision_function(X), normalised, rtol=1e-4, atol=1e-4)
+
+
 def test_weights_of_rows_are_refused():
     X, y = load_iris(return_X_y=True)
     model = MKLClassifier(kernels=["rbf", "linear"], combination="bayes", max_iter=10)
-    with pytest.raises(ValueError, match="expected equal weights for combination='bayes'"):
+    message = "expected weights of 0 or 1 for combination='bayes', got "
+    with pytest.raises(ValueError, match=message + "1 to 2"):
         model.fit(X, y, sample_weight=1 + np.arange(150) % 2)
+    with pytest.raises(ValueError, match=message + "2 to 2"):
+        model.fit(X, y, sample_weight=np.full(150, 2.0))
     some = np.arange(150) % 3 > 0
-    weighted = model.fit(X, y, sample_weight=2.0 * some).decision_function(X)
+    weighted = model.fit(X, y, sample_weight=some).decision_function(X)
     assert_allclose(weighted, model.fit(X[some], y[some]).decision_function(X))

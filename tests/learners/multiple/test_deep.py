@@ -112,3 +112,13 @@ def test_given_matrices_are_refused():
     model = MKLClassifier(kernels="precomputed", combination="deep")
     with pytest.raises(ValueError, match="expected kernels on points for combination='deep'"):
         model.fit(np.stack(MATRICES, axis=-1), Y)
+
+
+def test_values_whose_squares_overflow_are_named():
+    model = MKLClassifier(kernels=["linear", "rbf"], combination="deep", normalize=False)
+    for unit in (1e60, 1e150):
+        with pytest.raises(ValueError, match=r"expected kernel values up to 1e\+75 .* scale the"):
+            model.fit(unit * X, Y)
+    model.set_params(normalize=True)
+    expected = model.fit(X, Y).decision_function(X)
+    assert_allclose(model.fit(1e60 * X, Y).decision_function(1e60 * X), expected, rtol=1e-6)

@@ -28,6 +28,7 @@ MATRICES = [
     RBF(10.0)(X),
 ]
 ONES = np.ones(N)
+MEAN = sum(K / np.trace(K) for K in MATRICES)
 
 
 def family(matrices=MATRICES):
@@ -76,8 +77,16 @@ def test_weights_are_repetitions(rule):
     assert_allclose(rule(many, (hinge(SIGN[rows], 1.0),), np.ones(len(rows))), weighted, atol=1e-6)
 
 
+def fold_numbers(p):
+    """Return the fold of every row."""
+    number = np.empty(N, dtype=int)
+    for k, rows in enumerate(folds(p, MEAN, ONES)):
+        number[rows] = k
+    return number
+
+
 def test_proportional_is_that_of_the_papers():
-    fold = folds(SIGN, True)
+    fold = fold_numbers(SIGN)
     sizes = [np.bincount(fold[s]) for s in (SIGN > 0, SIGN < 0)]
     assert all(np.ptp(size) <= 1 for size in sizes)
     accuracy = reference.accuracies(MATRICES, SIGN, 2.0, fold)
@@ -86,10 +95,36 @@ def test_proportional_is_that_of_the_papers():
         found = proportional(family(), (hinge(SIGN, 2.0),), ONES, classify=True, delta=delta)
         # The folds' machines meet a rough tolerance: a point at the boundary may change sides.
         assert_allclose(found, merit / merit.sum(), atol=2 / N / merit.sum())
-    error = reference.squared_errors(MATRICES, TARGET, 2.0, 0.1, folds(TARGET, False))
+    error = reference.squared_errors(MATRICES, TARGET, 2.0, 0.1, fold_numbers(TARGET))
     found = proportional(family(), (tube(TARGET, 2.0, 0.1),), ONES, classify=False, delta=0.0)
     merit = error.sum() - error
     assert_allclose(found, merit / merit.sum(), atol=5e-3)
+
+
+@pytest.mark.parametrize("classify", [True, False])
+def test_proportional_depends_on_values_alone(classify):
+    def found(rows, weight):
+        cost = 2.0 * weight
+        if classify:
+            task = hinge(SIGN[rows], cost)
+        else:
+            task = tube(np.round(TARGET[rows]), cost, 0.1)  # with ties
+        matrices = family([K[np.ix_(rows, rows)] for K in MATRICES])
+        return proportional(matrices, (task,), weight, classify=classify, delta=0.0)
+
+    repeats = np.random.default_rng(1).integers(1, 4, N)
+    weighted = found(np.arange(N), repeats.astype(float))
+    rows = np.random.default_rng(2).permutation(np.repeat(np.arange(N), repeats))
+    assert_allclose(found(rows, np.ones(len(rows))), weighted, rtol=1e-9)
+    order = np.random.default_rng(3).permutation(N)
+    assert_allclose(found(order, repeats[order].astype(float)), weighted, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("rows", "expected"), [([3], 1), ([3] * 5, 1), ([3, 4, 3], 2)])
+def test_folds_are_as_many_as_different_rows(rows, expected):
+    found = folds(np.ones(len(rows)), MEAN[np.ix_(rows, rows)], np.ones(len(rows)))
+    assert len(found) == expected
+    assert_array_equal(np.sort(np.concatenate(found)), np.arange(len(rows)))
 
 
 def test_rules_that_find_nothing_give_equal_weights():

@@ -103,13 +103,22 @@ class Bank:
             size,
         )
 
-    def sum_of_squares(self) -> Array:
-        """Return the sum of all K_m K_m."""
+    def diagonals(self) -> Array:
+        """Return the diagonals of all matrices, of shape (size, n)."""
+        out = np.zeros((self.size, self.n))
+        for K, m in zip(self.dense, self.dense_places, strict=True):
+            out[m] = K.diagonal()
+        np.add.at(out, self.owners, self.factors**2)
+        return out
+
+    def sum_of_squares(self, scale: float = 1.0) -> Array:
+        """Return the sum of the squares of all matrices, each times a scale."""
         total = np.zeros((self.n, self.n))
         for K in self.dense:
-            total += K @ K
+            scaled = scale * K
+            total += scaled @ scaled
         for m in np.unique(self.owners):
-            F = self.factors[self.owners == m]
+            F = np.sqrt(scale) * self.factors[self.owners == m]
             total += F.T @ ((F @ F.T) @ F)
         return total
 

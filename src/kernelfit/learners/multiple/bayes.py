@@ -14,6 +14,11 @@ precisions have Gamma priors of shape and rate one. Each factor of the approxima
 updated in closed form, the others fixed, so the evidence bound never falls. New points have the
 mean :math:`\sum_m e_m k_m(x, \cdot)^\top a + b`.
 
+These priors have a unit, for which the paper standardises its data: here the targets of a
+regression get mean zero and variance one, and the kernels are divided by the mean of all their
+k(x, x). The result is stated for targets and kernels as they came, the bound as that of the density
+of these targets.
+
 References
 ----------
 .. [1] M. Gönen, "Bayesian efficient multiple kernel learning", International Conference on Machine
@@ -35,6 +40,7 @@ from kernelfit.solvers.result import Callback, FloatArray
 _SHAPE, _RATE = 1.0, 1.0  # of the Gamma priors
 _MARGIN = 1.0  # nu: neither class has the values in between
 _RISE = 0.01  # of the tolerance: the largest relative rise of the bound in the last round
+_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,17 +157,33 @@ def fit_bayes(
     -------
     BayesResult
     """
-    state = _Posterior(bank, targets, classify)
+    T, n = targets.shape
+    centre, scale = (np.zeros(T), np.ones(T)) if classify else _location(targets)
+    state = _Posterior(bank, (targets - centre[:, None]) / scale[:, None], classify)
+    change = n * float(np.log(scale).sum())  # of the density, to that of the targets as they came
     bounds: list[float] = []
     converged = False
     while not converged and len(bounds) < max_iter:
-        bounds.append(state.update())
+        bounds.append(state.update() - change)
         if callback is not None:
             callback(len(bounds), bounds[-1], np.nan)
-        converged = len(bounds) > 1 and bounds[-1] - bounds[-2] <= tol * abs(bounds[-1])
-    return BayesResult(
-        state.be[len(targets) :], state.a, state.be[: len(targets)], bounds, converged
-    )
+        rise = np.inf if len(bounds) == 1 else bounds[-1] - bounds[-2]
+        converged = rise <= tol * abs(bounds[-1] + change)  # the same in all units
+    coef = state.a * (scale * state.unit)[:, None]
+    return BayesResult(state.be[T:], coef, centre + scale * state.be[:T], bounds, converged)
+
+
+def _location(targets: Array) -> tuple[Array, Array]:
+    """Return the mean and the standard deviation, one for constants, of the targets of each task.
+
+    Both are found in units of the range, so that no square vanishes or overflows.
+    """
+    low, span = targets.min(axis=1), np.ptp(targets, axis=1)
+    span[span == 0.0] = 1.0
+    parts = (targets - low[:, None]) / span[:, None]
+    deviation = parts.std(axis=1)
+    deviation[deviation == 0.0] = 1.0
+    return low + span * parts.mean(axis=1), span * deviation
 
 
 class _Gamma:
@@ -199,7 +221,10 @@ class _Posterior:
         self.bank, self.y, self.classify = bank, targets, classify
         T, n = targets.shape
         R = bank.size
-        self.squares = bank.sum_of_squares()
+        self.unit = 1.0 / float(bank.diagonals().mean())
+        self.squares = bank.sum_of_squares(self.unit)
+        # Its eigenvalues are known up to this rounding, beyond which none is negative.
+        self.squares[np.diag_indices(n)] += _EPS * np.trace(self.squares)
         # Every kernel begins with the whole of f as its output and an equal share in it.
         self.f = targets * (1.0 + _MARGIN) if classify else targets.copy()
         self.G = np.repeat(self.f[:, None], R, axis=1)
@@ -229,7 +254,8 @@ class _Posterior:
             precision = upsilon * self.squares
             precision[np.diag_indices(n)] += self.lam.mean[t]
             factor = cho_factor(precision, lower=True)
-            self.a[t] = cho_solve(factor, upsilon * self.bank.sum_products(self.G[t]))
+            right = self.unit * self.bank.sum_products(self.G[t])
+            self.a[t] = cho_solve(factor, upsilon * right)
             covariance = cho_solve(factor, np.eye(n))
             variance[t] = np.diag(covariance)
             left += float(np.sum(self.squares * covariance))
@@ -238,7 +264,7 @@ class _Posterior:
         self.lam = _given(1.0, squares)
         total += 0.5 * float(np.sum(self.lam.log - self.lam.mean * squares)) - self.lam.divergence
         # The outputs of the kernels.
-        Ka = self.bank.respond(self.a).values(np.arange(R))
+        Ka = self.bank.respond(self.unit * self.a).values(np.arange(R))
         e, e_second = self.be[T:], self._second()[T:, T:]
         noise = self._noise
         G_cov = np.linalg.inv(upsilon * np.eye(R) + noise * e_second)

@@ -3,7 +3,8 @@ r"""Weights in proportion to how well each kernel does alone.
 In classification, with :math:`\pi_m` the accuracy of the machine on kernel m alone,
 :math:`\mu_m \propto \max(\pi_m - \delta, 0)` [1]_. In regression, with :math:`e_m` its mean squared
 error, :math:`\mu_m \propto \sum_l e_l - e_m` [2]_. Both are measured by three folds of the training
-rows, in which every third row of a class goes into the same fold.
+rows, to which different rows in the order of their targets are dealt out in turn, so that each has
+its share of every class. Two different rows make two folds, and equal rows alone equal weights.
 
 References
 ----------
@@ -23,7 +24,8 @@ from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.tasks.task import Task
 
 _FOLDS = 3
-_TOL, _MAX_ITER = 1e-2, 1000
+_EQUAL = 1e-12  # of the squared norms: a squared distance below it is rounding
+_TOL, _MAX_ITER = 1e-2, 1000  # before the last steps, by which weights equal repeated rows
 
 
 def proportional(
@@ -47,46 +49,61 @@ def proportional(
     ndarray of shape (n_kernels,)
         They sum to one.
     """
-    size = family.bank.size
-    found = np.zeros(size)
-    for m in range(size):
-        K = family.bank.matrix(m)
-        found[m] = np.mean([_alone(K, task, weight, classify) for task in tasks])
+    bank = family.bank
+    # Of equal scale, so that no kernel alone says which rows are equal.
+    K = bank.combine(1.0 / np.average(bank.diagonals(), axis=1, weights=weight))
+    parts = [folds(task.p, K, weight) for task in tasks]
+    measured = [pair for pair in zip(tasks, parts, strict=True) if len(pair[1]) > 1]
+    if not measured:
+        return family.initial
+    found = np.zeros(bank.size)
+    for m in range(bank.size):
+        K = bank.matrix(m)
+        found[m] = np.mean([_alone(K, *pair, weight, classify) for pair in measured])
     merit = np.maximum(found - delta, 0.0) if classify else found.sum() - found
     total = float(merit.sum())
     return merit / total if total > 0.0 else family.initial
 
 
-def _alone(K: Array, task: Task, weight: Array, classify: bool) -> float:
+def _alone(K: Array, task: Task, parts: list[Array], weight: Array, classify: bool) -> float:
     """Return the accuracy or the mean squared error of one kernel out of the folds."""
-    fold = folds(task.p, classify)
     loss = np.zeros(task.n)
-    for k in range(_FOLDS):
-        inside, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+    for k, out in enumerate(parts):
+        inside = np.concatenate(parts[:k] + parts[k + 1 :])
         part = task.take(inside)
         block = np.ascontiguousarray(K[np.ix_(inside, inside)])
-        machine = solve_dual(block, part, tol=_TOL, max_iter=_MAX_ITER, assume_psd=True)
+        machine = solve_dual(
+            block, part, tol=_TOL, max_iter=_MAX_ITER, assume_psd=True, polish=True
+        )
         f = K[np.ix_(out, inside)] @ machine.x + machine.intercept
         loss[out] = f * task.p[out] > 0.0 if classify else (f - task.p[out]) ** 2
     return float(np.average(loss, weights=weight))
 
 
-def folds(p: Array, classify: bool) -> Array:
-    """Return the fold of every row: the rows of a class, or all, are dealt out in turn.
+def folds(p: Array, K: Array, weight: Array) -> list[Array]:
+    """Return the rows of up to three folds, which depend on values and weights alone.
+
+    Rows in the order of their targets, and then of their weighted sum of squared kernel values, are
+    dealt out in turn, equal ones together. Different rows that have both in common, as in symmetric
+    data, keep their order.
 
     Parameters
     ----------
     p : ndarray of shape (n,)
         Labels -1 and 1, or targets.
-    classify : bool
+    K : ndarray of shape (n, n)
+        Positive semidefinite.
+    weight : ndarray of shape (n,)
 
     Returns
     -------
-    ndarray of shape (n,)
+    list of ndarray of int
+        One fold where all rows are equal.
     """
-    fold = np.arange(len(p)) % _FOLDS
-    if classify:
-        for label in (-1.0, 1.0):
-            rows = np.flatnonzero(p == label)
-            fold[rows] = np.arange(len(rows)) % _FOLDS
-    return fold
+    order = np.lexsort((K**2 @ weight, p))
+    before, after = order[:-1], order[1:]
+    d = K.diagonal()
+    size = d[before] + d[after]
+    fresh = (p[before] != p[after]) | (size - 2.0 * K[before, after] > _EQUAL * size)
+    number = np.append(0, np.cumsum(fresh))
+    return [order[number % _FOLDS == k] for k in range(min(_FOLDS, number[-1] + 1))]

@@ -123,8 +123,8 @@ class CDSKClustering(BaseCDS):
     tol : float, default=1e-4
         Stop when a round lowers the objective by less than this, relative.
     assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"
-        How clusters are found in the embedding: by k-means, or by a pivoted QR factorisation, where
-        nothing is random.
+        How clusters are found in the embedding: by k-means, or by a pivoted QR factorisation of its
+        rows before they are scaled, where nothing is random [7]_.
     normalize_rows : bool, default=True
         Whether the rows of the embedding are scaled to unit length before. With False and
         ``max_iter=0`` the result is that of scikit-learn's `SpectralClustering` on affinities with
@@ -194,6 +194,8 @@ class CDSKClustering(BaseCDS):
     .. [6] M. Bicego, F. Cicalese, A. Mensi. "RatioRF: a novel measure for random forest clustering
        based on the Tversky's ratio model". IEEE Transactions on Knowledge and Data Engineering
        (2021).
+    .. [7] A. Damle, V. Minden, L. Ying. "Simple, direct and efficient multi-way spectral
+       clustering". Information and Inference 8 (2019). https://doi.org/10.1093/imaiai/iay008
 
     Examples
     --------

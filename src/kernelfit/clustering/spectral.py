@@ -122,7 +122,7 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
         def propose(embedding):
             places = _unit(embedding) if self.normalize_rows else embedding
             if self.assign_labels == "cluster_qr":
-                return [pivoted_labels(places)]
+                return [pivoted_labels(embedding, places)]
             # Sums of several threads differ by rounding, which decides between equal partitions.
             with one_openmp_thread(), warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the fit tells, and once

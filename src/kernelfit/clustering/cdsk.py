@@ -43,12 +43,12 @@ class CDSKClustering(BaseCDS):
       them make up nearly all of the distances, fit warns.
     * Equal rows are one point that counts several times, also in a graph of neighbours. So they
       share a cluster, and a sample weight of 2 is the same as a repeated row. The clusters do not
-      depend on the order of the rows, and the result is the same to the last bit for any number of
-      threads.
+      depend on the order of the rows, but for ``affinity="precomputed"``, and the result is the
+      same to the last bit for any number of threads.
     * Weights are between 0.1 and 1 / mu, but for ``mode="literal"``.
     * :math:`\bar K` is K where K is positive semidefinite. Otherwise it is
       (K + 2 sigma D) / (1 + 2 sigma) with D = diag(d), where -sigma is the smallest eigenvalue of
-      :math:`D^{-1/2} K D^{-1/2}`.
+      :math:`D^{-1/2} K D^{-1/2}`, approximated to within 1e-3.
     * A point without any similarity counts as similar to itself alone and is a component of its
       own. Where there are more components than clusters, it goes to an arbitrary cluster, with a
       warning.

@@ -50,7 +50,8 @@ class MaxMarginClustering(BaseFeatureSpaceClustering):
       them make up nearly all of the distances, fit warns.
     * Equal rows are one point that counts several times. So they share a cluster, and a sample
       weight of 2 is the same as a repeated row. The clusters do not depend on the order of the
-      rows, and the result is the same to the last bit for any number of threads.
+      rows, but for ``affinity="precomputed"``, and the result is the same to the last bit for any
+      number of threads.
     * The source has two clusters; more are read as one machine each against the rest. Its planes go
       through the origin, which a kernel without negative values puts at the side of all points; the
       kernel is centred here, as kernel principal components do it.

@@ -186,7 +186,8 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
 
         A new point has weight one. Its embedding is the average of those of the training points,
         weighted by their similarity to it, over the eigenvalues. It is zero for a point without
-        similarity to any training point.
+        similarity to any training point. To a Gaussian affinity there is none such: a far point is
+        embedded like the training points nearest to it.
 
         Parameters
         ----------

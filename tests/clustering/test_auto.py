@@ -193,6 +193,26 @@ def test_fewer_clusters_are_told_in_its_own_name():
         KernelClustering(3, random_state=0).fit(np.ones((9, 2)))
 
 
+def test_columns_that_vary_by_rounding_are_told():
+    X = np.random.default_rng(0).standard_normal((30, 2)) + 8.0 * (np.arange(30) < 15)[:, None]
+    with pytest.warns(ConvergenceWarning, match="there is only 1 different point up to rounding$"):
+        KernelClustering(2, random_state=0).fit(X + 1e15)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ([0], "there is one column of numbers, left as it is"),
+        ([0, 1], "one column varies, left as it is"),
+        ([1, 1], "no column varies, left as it is"),
+    ],
+)
+def test_columns_that_vary_are_counted(columns, words):
+    table = np.column_stack((np.random.default_rng(0).standard_normal(20), np.ones(20)))
+    model = KernelClustering(1, random_state=0).fit(table[:, columns])
+    assert f"Units: {words}." in model.explanation_
+
+
 def test_a_pickle_has_no_graphs():
     X = np.random.default_rng(0).standard_normal((400, 2))
     model = KernelClustering(2, random_state=0).fit(X)

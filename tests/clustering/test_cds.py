@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
+from sklearn.base import clone
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -85,6 +86,20 @@ def test_uniform_weights_are_spectral_clustering(name, affinity, benchmark_data)
     model = CDSKClustering(c, max_iter=0, normalize_rows=False, **options).fit(K)
     expected = SpectralClustering(c, **options).fit(K).labels_
     assert adjusted_rand_score(expected, model.labels_) == 1.0
+
+
+@pytest.mark.parametrize("estimator", [CDSKClustering, CDSClustering])
+def test_pivots_are_not_decided_by_rounding(estimator):
+    """Shifts of the points and orders of a given matrix change nothing but rounding."""
+    X = StandardScaler().fit_transform(load_wine().data)
+    model = estimator(3, assign_labels="cluster_qr", max_iter=0, random_state=0)
+    expected = model.fit(X).labels_
+    for shift in (0.5, 1.0, 2.0, 5.0):
+        assert adjusted_rand_score(expected, model.fit(X + shift).labels_) == 1.0
+    order = np.random.default_rng(0).permutation(len(X))
+    K = model.fit(X).affinity_matrix_[order][:, order]
+    given = clone(model).set_params(affinity="precomputed").fit(K)
+    assert adjusted_rand_score(expected[order], given.labels_) == 1.0
 
 
 def accuracy(y, labels):

@@ -253,3 +253,11 @@ def test_kernels_without_a_positive_eigenvalue_are_told(K):
         RIMClustering(3, affinity="precomputed").fit(K)
     with pytest.warns(ConvergenceWarning, match="BayesianMaxMarginClustering found 1 cluster"):
         BayesianMaxMarginClustering(3, affinity="precomputed", random_state=0).fit(K)
+
+
+def test_one_cluster_is_one_label():
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    model = BayesianMaxMarginClustering(2, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="BayesianMaxMarginClustering found 1 cluster"):
+        model.fit(X, sample_weight=np.append(1e200, np.ones(29)))
+    assert len(np.unique(np.append(model.labels_, model.predict(X + 0.1)))) == 1

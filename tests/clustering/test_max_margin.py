@@ -127,3 +127,61 @@ def test_one_cluster_and_indefinite_kernels():
     with pytest.warns(UserWarning, match="not positive semidefinite"):
         model = MaxMarginClustering(2, affinity=lambda X, Y: np.tanh(X @ Y.T - 2.0)).fit(X)
     assert np.isnan(model.bound_)
+
+
+@pytest.fixture(scope="module")
+def three_blobs():
+    X = np.random.default_rng(0).normal(size=(24, 2))
+    X[:8] += 4
+    X[8:16, 1] += 5
+    return X
+
+
+@pytest.mark.parametrize("scale", [2.0**-1000, 2.0**-500, 2.0**515, 2.0**1000])
+def test_units_of_kernel_weights_and_costs(scale, three_blobs):
+    """A kernel times s and costs over s, or weights times s, are the same problem in a new unit."""
+    K = MaxMarginClustering(2).fit(three_blobs).affinity_matrix_
+    model = MaxMarginClustering(2, affinity="precomputed", random_state=0)
+    labels, objective, bound = (
+        getattr(model.fit(K), name) for name in ("labels_", "objective_", "bound_")
+    )
+    found = model.set_params(C=1.0 / scale).fit(scale * K)
+    np.testing.assert_array_equal(found.labels_, labels)
+    assert (found.objective_ * scale, found.bound_ * scale) == (objective, bound)
+    np.testing.assert_array_equal(found.predict(scale * K * (1 + 1e-9)), labels)
+    found = model.fit(K, sample_weight=np.full(24, scale))
+    np.testing.assert_array_equal(found.labels_, labels)
+    assert (found.objective_, found.bound_) == (objective, bound)
+
+
+def test_costs_beyond_all_margins(three_blobs):
+    """Machines of hard margins do not change with their costs, nor do those without any margin."""
+    hard = [
+        MaxMarginClustering(2, C=C, random_state=0).fit(three_blobs) for C in (1e5, 1e20, 1e300)
+    ]
+    for model in hard:
+        np.testing.assert_array_equal(model.labels_, hard[0].labels_)
+        assert model.objective_ == pytest.approx(hard[0].objective_, rel=1e-5)
+        assert model.bound_ == pytest.approx(hard[0].bound_, rel=1e-9)
+    for C in (1e-300, 1e-150, 1e-30):
+        model = MaxMarginClustering(2, C=C, random_state=0).fit(three_blobs)
+        assert (1 - 1e-6) * 24 * C <= model.bound_ <= model.objective_ * (1 + 1e-12)
+        assert model.objective_ == pytest.approx(24 * C)
+    K = hard[0].affinity_matrix_
+    for tiny in (1e-300, 1e-150):
+        model = MaxMarginClustering(2, affinity="precomputed", random_state=0).fit(tiny * K)
+        assert model.objective_ == pytest.approx(24)
+
+
+@pytest.mark.parametrize(
+    ("C", "weight", "match"),
+    [
+        (1.0, 1e200, "expected sample weights within a factor of 1e.100 of each other, got 1 and"),
+        (1.0, 1e50, "double precision holds the objective, got C=1, weights of up to 1e.50"),
+        (1e-320, 1.0, "double precision holds the objective, got C=1e-320, weights"),
+    ],
+)
+def test_numbers_beyond_double_precision(C, weight, match, three_blobs):
+    weights = np.append(weight, np.ones(23))
+    with pytest.raises(ValueError, match=match):
+        MaxMarginClustering(2, C=C, random_state=0).fit(three_blobs, sample_weight=weights)

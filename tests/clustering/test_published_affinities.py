@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from kernelfit import CDSKClustering
+from kernelfit import CDSClustering, CDSKClustering
 from kernelfit.clustering.self_representation import lasso_representation
 from kernelfit.clustering.smooth_representation import (
     lasso_codes,
@@ -50,6 +50,15 @@ def test_few_points(name):
     model = CDSKClustering(1, affinity=name, max_iter=0).fit([[1.0, 2.0]])
     assert model.labels_.tolist() == [0]
     assert CDSKClustering(2, affinity=name).fit([[1.0, 2.0], [-4.0, 0.5]]).labels_.shape == (2,)
+
+
+@pytest.mark.parametrize("estimator", [CDSKClustering, CDSClustering])
+@pytest.mark.parametrize("name", NAMES)
+def test_new_points_of_one_different_point(name, estimator):
+    model = estimator(1, affinity=name, random_state=0).fit(np.ones((8, 3)))
+    new = np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 0.0]])
+    assert np.isfinite(model.transform(new)).all()
+    assert not model.predict(new).any()
 
 
 def test_density_affinity_by_its_definition():

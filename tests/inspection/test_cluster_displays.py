@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import silhouette_samples
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelfit import CDSKClustering, KernelClustering
+from kernelfit import CDSKClustering, KernelClustering, KernelKMeans
 from kernelfit.inspection import SilhouetteDisplay, StabilityDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -40,6 +41,15 @@ def test_silhouettes_of_the_data_and_given_axes():
     np.testing.assert_allclose(display.silhouettes, silhouette_samples(X, model.labels_))
     with pytest.raises(ValueError, match="two clusters"):
         SilhouetteDisplay.from_estimator(KMeans(1, n_init=1).fit(X), X)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_silhouettes_of_a_given_kernel(make):
+    """Distances in feature space: those of the points, for the products of the points."""
+    model = KernelKMeans(3, affinity="precomputed", random_state=0).fit(X @ X.T)
+    display = SilhouetteDisplay.from_estimator(model, make(X @ X.T))
+    expected = silhouette_samples(X, model.labels_)
+    np.testing.assert_allclose(display.silhouettes, expected, atol=1e-6)
 
 
 def test_stability_by_number_and_by_graph():

@@ -194,15 +194,18 @@ def embed(
     return eigen, eigen.vectors[:, :k] * scale[:, None]
 
 
-def pivoted_labels(V: Array) -> Labels:
-    """Return the partition whose indicators are closest to a rotation of V.
+def pivoted_labels(V: Array, places: Array | None = None) -> Labels:
+    """Return the partition whose indicators are closest to a rotation of the rows.
 
-    A pivoted QR factorisation picks one well separated row a cluster; the polar factor of these
-    rows turns V so that every row is largest in the column of its cluster. Nothing is random.
+    A pivoted QR factorisation of V picks one well separated row a cluster; the polar factor of
+    these rows turns the places so that every row is largest in the column of its cluster. Nothing
+    is random. The rows of V must differ in length: of rows of one length, rounding picks the first.
 
     Parameters
     ----------
     V : ndarray of shape (n, c)
+    places : ndarray of shape (n, c), default=None
+        The rows of V, each at a length of its own; V when None.
 
     Returns
     -------
@@ -213,9 +216,10 @@ def pivoted_labels(V: Array) -> Labels:
     .. [1] A. Damle, V. Minden, L. Ying. "Simple, direct and efficient multi-way spectral
        clustering". Information and Inference 8 (2019). https://doi.org/10.1093/imaiai/iay008
     """
+    places = V if places is None else places
     pivots = qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
-    left, _, right = np.linalg.svd(V[pivots].T)
-    labels: Labels = np.abs(V @ (left @ right)).argmax(axis=1)
+    left, _, right = np.linalg.svd(places[pivots].T)
+    labels: Labels = np.abs(places @ (left @ right)).argmax(axis=1)
     return labels
 
 

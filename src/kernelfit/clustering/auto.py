@@ -321,6 +321,7 @@ class _OnGraph(CDSKClustering):
         "affinity": "no_validation",
     }
     _name = KernelClustering.__name__  # in warnings
+    _apart = " up to rounding"  # a column that varies by less is left out
 
     def _make_affinity(self, seed):
         return self.affinity
@@ -344,7 +345,9 @@ def _scaling(table, is_category):
     ranges = np.ptp(table / max(np.abs(table).max(), np.finfo(float).tiny), axis=0)
     ranges = ranges[ranges > 0]
     if len(ranges) < 2:
-        return "given", "there is one column of numbers, left as it is."
+        which = "one column varies" if len(ranges) else "no column varies"
+        which = "there is one column of numbers" if table.shape[1] == 1 else which
+        return "given", f"{which}, left as it is."
     low, middle, high = np.quantile(ranges, [0.25, 0.5, 0.75])
     if high <= _SAME_UNIT * low and ranges.max() <= _WIDEST * middle:
         return (

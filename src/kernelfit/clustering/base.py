@@ -46,6 +46,7 @@ class BaseClustering(ClusterMixin, BaseEstimator):
     Equal rows of the data are one point with a weight. The distinct points are put into ascending
     order before anything is computed. So a point that is repeated and a point with a weight are the
     same to the last bit, the order of the rows does not matter, and equal rows share a cluster.
+    Precomputed affinities stay in the order in which they are given, which does matter.
     All products of fit are sums of one order, whatever the number of threads.
 
     A subclass computes the clusters of the distinct points in ``_cluster`` and assigns new points
@@ -86,6 +87,7 @@ class BaseClustering(ClusterMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
     _negative_allowed = False
+    _apart = ""  # how far points are told apart
     _fewer_is_failure = True  # whether fewer clusters than asked for are not what the method found
 
     def __sklearn_tags__(self):
@@ -171,7 +173,7 @@ class BaseClustering(ClusterMixin, BaseEstimator):
             why = ""
             if n_found == len(rows.first):
                 why = f": there {'is' if n_found == 1 else 'are'} only "
-                why += plural(n_found, "different point")
+                why += plural(n_found, "different point") + self._apart
             complaints.append(
                 (
                     f"{self._name} found {plural(n_found, 'cluster')}, fewer than "

@@ -38,7 +38,8 @@ class BayesianMaxMarginClustering(BaseFeatureSpaceClustering):
       them make up nearly all of the distances, fit warns.
     * Equal rows are one point that counts several times. So they share a cluster, and a sample
       weight of 2 is the same as a repeated row. The clusters do not depend on the order of the
-      rows, and the result is the same to the last bit for any number of threads.
+      rows, but for ``affinity="precomputed"``, and the result is the same to the last bit for any
+      number of threads.
     * The source finds the number of clusters by a Dirichlet process, models the points themselves,
       and has one hinge a point, for the worst of the other clusters. Here the number is given, the
       points are `n_components` kernel principal components, scaled together to a mean square of
@@ -157,6 +158,7 @@ class BayesianMaxMarginClustering(BaseFeatureSpaceClustering):
         self.history_ = np.array(result.history)
         self.n_iter_ = len(result.history)
         if len(K) > 1 and not self._back.any():
+            self._labels = self._assign(K)  # the same for all: the sample told nothing apart
             return [
                 (
                     "BayesianMaxMarginClustering found 1 cluster: the kernel does not tell any "

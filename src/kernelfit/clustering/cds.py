@@ -55,8 +55,8 @@ class CDSClustering(BaseCDS):
     tol : float, default=1e-4
         Stop when a round lowers the objective by less than this, relative.
     assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"
-        How clusters are found in the embedding: by k-means, or by a pivoted QR factorisation, where
-        nothing is random.
+        How clusters are found in the embedding: by k-means, or by a pivoted QR factorisation of its
+        rows before they are scaled, where nothing is random [2]_.
     normalize_rows : bool, default=True
         Whether the rows of the embedding are scaled to unit length before.
     assign_new : {"embedding", "similarity"}, default="embedding"
@@ -108,6 +108,8 @@ class CDSClustering(BaseCDS):
     ----------
     .. [1] Y. Yang, P. Li. "Discriminative Similarity for Data Clustering". International
        Conference on Learning Representations (2022). https://arxiv.org/abs/2109.08675
+    .. [2] A. Damle, V. Minden, L. Ying. "Simple, direct and efficient multi-way spectral
+       clustering". Information and Inference 8 (2019). https://doi.org/10.1093/imaiai/iay008
 
     Examples
     --------

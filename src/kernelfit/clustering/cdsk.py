@@ -43,12 +43,12 @@ class CDSKClustering(BaseCDS):
       them make up nearly all of the distances, fit warns.
     * Equal rows are one point that counts several times, also in a graph of neighbours. So they
       share a cluster, and a sample weight of 2 is the same as a repeated row. The clusters do not
-      depend on the order of the rows, and the result is the same to the last bit for any number of
-      threads.
+      depend on the order of the rows, but for ``affinity="precomputed"``, and the result is the
+      same to the last bit for any number of threads.
     * Weights are between 0.1 and 1 / mu, but for ``mode="literal"``.
     * :math:`\bar K` is K where K is positive semidefinite. Otherwise it is
       (K + 2 sigma D) / (1 + 2 sigma) with D = diag(d), where -sigma is the smallest eigenvalue of
-      :math:`D^{-1/2} K D^{-1/2}`.
+      :math:`D^{-1/2} K D^{-1/2}`, approximated to within 1e-3.
     * A point without any similarity counts as similar to itself alone and is a component of its
       own. Where there are more components than clusters, it goes to an arbitrary cluster, with a
       warning.
@@ -123,8 +123,8 @@ class CDSKClustering(BaseCDS):
     tol : float, default=1e-4
         Stop when a round lowers the objective by less than this, relative.
     assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"
-        How clusters are found in the embedding: by k-means, or by a pivoted QR factorisation, where
-        nothing is random.
+        How clusters are found in the embedding: by k-means, or by a pivoted QR factorisation of its
+        rows before they are scaled, where nothing is random [7]_.
     normalize_rows : bool, default=True
         Whether the rows of the embedding are scaled to unit length before. With False and
         ``max_iter=0`` the result is that of scikit-learn's `SpectralClustering` on affinities with
@@ -194,6 +194,8 @@ class CDSKClustering(BaseCDS):
     .. [6] M. Bicego, F. Cicalese, A. Mensi. "RatioRF: a novel measure for random forest clustering
        based on the Tversky's ratio model". IEEE Transactions on Knowledge and Data Engineering
        (2021).
+    .. [7] A. Damle, V. Minden, L. Ying. "Simple, direct and efficient multi-way spectral
+       clustering". Information and Inference 8 (2019). https://doi.org/10.1093/imaiai/iay008
 
     Examples
     --------

@@ -30,7 +30,8 @@ class KernelKMeans(BaseFeatureSpaceClustering):
       them make up nearly all of the distances, fit warns.
     * Equal rows are one point that counts several times. So they share a cluster, and a sample
       weight of 2 is the same as a repeated row. The clusters do not depend on the order of the
-      rows, and the result is the same to the last bit for any number of threads.
+      rows, but for ``affinity="precomputed"``, and the result is the same to the last bit for any
+      number of threads.
     * Only distances in feature space matter, so a conditionally positive semidefinite kernel like
       :math:`-\|x-y\|^2` serves as well.
 

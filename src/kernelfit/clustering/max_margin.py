@@ -26,6 +26,9 @@ from kernelfit.tasks.losses import hinge
 
 Labels = NDArray[np.intp]
 
+_LEAST_POWER = -100  # costs below: the objective is their sum, to the last bit
+MOST_COST = 2.0**30  # a hinge of the size of rounding then costs 1e-7 of a margin
+
 
 @dataclass(frozen=True)
 class MarginClusters:
@@ -55,6 +58,41 @@ class MarginClusters:
     n_iter: int
     converged: bool
     psd: bool
+
+
+def moderate_costs(C: float, counts: Array, exponent: int) -> tuple[Array, int]:
+    """Return the costs C counts 2^exponent, for a kernel of values about one, in moderate size.
+
+    Where all are so small that machines vanish beside the hinges, they are raised by a power of
+    two, 2^shift, as the objective then is. Costs above `MOST_COST` are lowered to it: a machine
+    with coefficients below its costs stays the best one for higher costs.
+
+    Parameters
+    ----------
+    C : float
+        Positive.
+    counts : ndarray of shape (n,)
+        Between 1e-100 and 2.
+    exponent : int
+
+    Returns
+    -------
+    cost : ndarray of shape (n,)
+    shift : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelfit.clustering.max_margin import moderate_costs
+    >>> moderate_costs(3.0, np.ones(2), 1)
+    (array([6., 6.]), 0)
+    """
+    fraction, power = np.frexp(C)
+    power = int(power) + exponent
+    raised = max(power, _LEAST_POWER)
+    # 2^400 times the least count is above MOST_COST.
+    cost = np.ldexp(float(fraction) * counts, min(raised, 400))
+    return np.minimum(cost, MOST_COST), raised - power
 
 
 def signs(labels: Labels, n_clusters: int) -> Array:

@@ -1,5 +1,6 @@
 """Maximum margin clustering as an estimator."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -10,13 +11,21 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelfit.clustering.feature_space import BaseFeatureSpaceClustering
 from kernelfit.clustering.lloyd import mean_distances
 from kernelfit.clustering.margin_relaxation import relax_margin
-from kernelfit.clustering.matrices import multiply
-from kernelfit.clustering.max_margin import alternate_margin, balanced_labels, signs
+from kernelfit.clustering.matrices import in_unit, multiply
+from kernelfit.clustering.max_margin import (
+    MOST_COST,
+    alternate_margin,
+    balanced_labels,
+    moderate_costs,
+    signs,
+)
 from kernelfit.clustering.ties import first_least, first_least_columns
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _PSD = 1e-8  # of the largest eigenvalue: smaller negative ones are rounding
 _ROUNDINGS = 10  # random hyperplanes that turn the relaxation into labels
+_TINY = np.finfo(float).tiny
+_WIDEST = 1e100  # ratio of weights: products of two neither vanish nor overflow
 
 
 class MaxMarginClustering(BaseFeatureSpaceClustering):
@@ -24,7 +33,7 @@ class MaxMarginClustering(BaseFeatureSpaceClustering):
 
     You get clusters with few points between them (MMC) [1]_, the machines that separate them, which
     assign new points, and for two clusters of few points a proven bound: no division of the points
-    has a lower objective than `bound_`.
+    within the limit of balance has a lower objective than `bound_`.
 
     .. math:: \min_{A, f} \sum_k \Big( \tfrac12 \|f_k\|^2 + C \sum_i \max(0, 1 - y_{ik} f_k(x_i))
         \Big), \qquad |A_k| \ge (1 - \mathrm{imbalance}) \frac nc
@@ -41,7 +50,8 @@ class MaxMarginClustering(BaseFeatureSpaceClustering):
       them make up nearly all of the distances, fit warns.
     * Equal rows are one point that counts several times. So they share a cluster, and a sample
       weight of 2 is the same as a repeated row. The clusters do not depend on the order of the
-      rows, and the result is the same to the last bit for any number of threads.
+      rows, but for ``affinity="precomputed"``, and the result is the same to the last bit for any
+      number of threads.
     * The source has two clusters; more are read as one machine each against the rest. Its planes go
       through the origin, which a kernel without negative values puts at the side of all points; the
       kernel is centred here, as kernel principal components do it.
@@ -55,10 +65,12 @@ class MaxMarginClustering(BaseFeatureSpaceClustering):
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
         Of ``affinity="rbf"``, as for `CDSKClustering`.
     C : float, default=1.0
-        Cost of a point within the margin.
+        Cost of a point within the margin. Clusters do not change where C is so large that no
+        point is, or so small that all are. What double precision cannot hold is refused.
     imbalance : float in (0, 1], default=0.5
         By which share the smallest cluster may fall short of the mean size. At 1 a cluster may be
-        empty, which has the widest margin of all.
+        empty. Where points have weights or are repeated, no move may keep to the limit: then a
+        cluster can be smaller, and the limit of `bound_` is that of the start by kernel k-means.
     n_relaxed : int, default=100
         Number of different points up to which two clusters are bounded by the relaxation. Its time
         grows with the cube of their number: 100 points take a second.
@@ -158,7 +170,17 @@ class MaxMarginClustering(BaseFeatureSpaceClustering):
 
     def _cluster(self, K, n_clusters, seed, multiply):
         K = K.toarray() if sparse.issparse(K) else K
-        counts = self._rows.counts
+        weights = self._rows.counts
+        least, heaviest, entry = weights.min(), weights.max(), max(K.max(), -K.min())
+        if least < heaviest / _WIDEST:
+            raise ValueError(
+                f"expected sample weights within a factor of {_WIDEST:.0e} of each other, got "
+                f"{least:.3g} and {heaviest:.3g}"
+            )
+        # In units that are powers of two, in which kernel, counts and costs are moderate.
+        unit = int(np.frexp(entry)[1]) - 1
+        K, counts = in_unit(K, entry), in_unit(weights, heaviest)
+        self._rows = replace(self._rows, counts=counts)
         share = counts / counts.sum()
         means = multiply(K, share)
         K = K - means[:, None] - means + share @ means  # of points about their mean
@@ -171,7 +193,13 @@ class MaxMarginClustering(BaseFeatureSpaceClustering):
             self.n_iter_, self.converged_ = 0, True
             return []
         least = (1.0 - self.imbalance) * counts.sum() / n_clusters
-        cost = self.C * counts
+        cost, shift = moderate_costs(self.C, counts, unit + int(np.frexp(heaviest)[1]) - 1)
+
+        def given(value):
+            """Return objectives in the units that were given."""
+            with np.errstate(over="ignore", under="ignore"):  # refused below
+                return np.ldexp(value, -unit - shift)
+
         complaints = []
         starts = [self._means(K, n_clusters, counts, least, rng, multiply)]
         if n_clusters == 2 and len(K) <= self.n_relaxed:
@@ -179,17 +207,28 @@ class MaxMarginClustering(BaseFeatureSpaceClustering):
             starts += rounded
             complaints.append((complaint, ConvergenceWarning))
         options = {"max_iter": self.max_iter, "tol": self.tol}
-        options["callback"] = self._reporter("round %d: objective %.6g")
+        report = self._reporter("round %d: objective %.6g")
+        if report is not None:
+            options["callback"] = lambda n_iter, objective: report(n_iter, given(objective))
         found = [
             alternate_margin(K, labels, n_clusters, cost, counts, least, **options)
             for labels in _different(starts)
         ]
         best = found[first_least([result.objective for result in found])]
+        self.objective_, self.history_ = float(given(best.objective)), given(best.history)
+        self.bound_ = float(given(self.bound_))
+        bounded = np.abs(best.coef[cost == MOST_COST]) >= 0.999 * MOST_COST
+        if bounded.any() or not _TINY < abs(self.objective_) < np.inf:
+            raise ValueError(
+                "expected C, sample weights and a kernel for which double precision holds the "
+                f"objective, got C={self.C:.3g}, weights of up to {heaviest:.3g} and kernel "
+                f"values of up to {entry:.3g} in size"
+            )
         self._labels = best.labels
         totals = best.coef.sum(axis=0)
-        self._coef = best.coef - np.outer(share, totals)
+        # Decision values are compared with each other alone: the shift does not matter.
+        self._coef = np.ldexp(best.coef - np.outer(share, totals), -unit)
         self._intercept = (share @ means) * totals - means @ best.coef
-        self.objective_, self.history_ = best.objective, np.array(best.history)
         self.n_iter_, self.converged_ = best.n_iter, best.converged
         if not best.psd:
             complaints.append(

@@ -1,6 +1,7 @@
 """Affinities of published clusterings, as the estimators use them; see `affinities`."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 
 from kernelfit.clustering.affinities import (
@@ -110,6 +111,7 @@ class SmoothRepresentationAffinity(SelfRepresentationAffinity):
 
     def __init__(self):
         super().__init__(None)
+        self.codes, self.scale = sparse.csr_array((1, 1)), 1.0  # of a single point, not fitted
 
     def _code(self, X, exclude_self, **options):
         if exclude_self:

@@ -42,7 +42,8 @@ class RIMClustering(BaseFeatureSpaceClustering):
       them make up nearly all of the distances, fit warns.
     * Equal rows are one point that counts several times. So they share a cluster, and a sample
       weight of 2 is the same as a repeated row. The clusters do not depend on the order of the
-      rows, and the result is the same to the last bit for any number of threads.
+      rows, but for ``affinity="precomputed"``, and the result is the same to the last bit for any
+      number of threads.
     * Clusters may stay empty: then fewer of them serve the objective better.
     * All eigenvalues of the kernel matrix are computed, so it is for a few thousand points.
       Negative ones are left out.
@@ -186,6 +187,9 @@ class RIMClustering(BaseFeatureSpaceClustering):
 
     def predict_proba(self, X):
         """Return the probabilities of the clusters.
+
+        Where a large `penalty` leaves all of them equal up to rounding, `labels_` and `predict`
+        still tell the clusters by the exponents, which differ.
 
         Parameters
         ----------

@@ -122,7 +122,7 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
         def propose(embedding):
             places = _unit(embedding) if self.normalize_rows else embedding
             if self.assign_labels == "cluster_qr":
-                return [pivoted_labels(places)]
+                return [pivoted_labels(embedding, places)]
             # Sums of several threads differ by rounding, which decides between equal partitions.
             with one_openmp_thread(), warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the fit tells, and once
@@ -186,7 +186,8 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
 
         A new point has weight one. Its embedding is the average of those of the training points,
         weighted by their similarity to it, over the eigenvalues. It is zero for a point without
-        similarity to any training point.
+        similarity to any training point. To a Gaussian affinity there is none such: a far point is
+        embedded like the training points nearest to it.
 
         Parameters
         ----------

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.metrics import silhouette_samples
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +19,8 @@ class SilhouetteDisplay:
 
     A point's silhouette is (b - a) / max(a, b), where a is its mean distance to the points of its
     cluster and b that to the nearest other cluster. Distances are those of the spectral embedding,
-    with rows of unit length, where the clustering has one, and of the data else.
+    with rows of unit length, where the clustering has one, those in the feature space of the kernel
+    K where it was precomputed, d_ij^2 = K_ii + K_jj - 2 K_ij, and those of the data else.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ class SilhouetteDisplay:
         estimator : estimator
             A fitted clustering, or a pipeline that ends in one.
         X : array or frame of shape (n_samples, n_features)
-            The training data.
+            The training data; K where the affinity was precomputed.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure when None.
         **kwargs : dict
@@ -78,13 +80,17 @@ class SilhouetteDisplay:
         labels = getattr(machine, "labels_", None)
         if labels is None or len(np.unique(labels)) < 2:
             raise ValueError(f"expected a clustering with two clusters or more, got {machine!r}")
-        places = getattr(machine, "embedding_", None)
+        places, options = getattr(machine, "embedding_", None), {}
         if places is None:
             places = X
+            affinity = getattr(machine, "affinity", None)
+            if isinstance(affinity, str) and affinity == "precomputed":
+                places, options = _feature_distances(X), {"metric": "precomputed"}
         else:
             norms = np.linalg.norm(places, axis=1, keepdims=True)
             places = places / np.where(norms > 0, norms, 1.0)
-        return cls(silhouette_samples(places, labels), np.asarray(labels)).plot(ax, **kwargs)
+        silhouettes = silhouette_samples(places, labels, **options)
+        return cls(silhouettes, np.asarray(labels)).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> "SilhouetteDisplay":
         """Draw the silhouettes of every cluster, the largest first, and their mean as a line.
@@ -119,6 +125,15 @@ class SilhouetteDisplay:
         ax.invert_yaxis()
         ax.set(xlabel=f"silhouette, mean {mean:.2f}", ylabel="cluster")
         return self
+
+
+def _feature_distances(K: Any) -> Array:
+    """Return the distances in the feature space of a kernel matrix, dense or sparse."""
+    K = np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+    norms = np.diag(K)
+    squares = norms[:, None] + norms - 2.0 * K
+    np.fill_diagonal(squares, 0.0)
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
 class StabilityDisplay:

@@ -276,6 +276,7 @@ def run_rounds(
     polishing = POLISH_ROUNDS if polish else 0
     max_rounds = max_iter * -(-task.n // WHOLE)
     rounds, was_met, stalled = 0, False, False
+    least, best = math.inf, beta
     while True:
         if task.n <= WHOLE:
             state.refresh()  # costs less than a wrong turn
@@ -288,6 +289,11 @@ def run_rounds(
         if not state.exact and (ends or (met and not was_met)):
             state.refresh()
             continue  # and judge again
+        if hopeless and least < found.gap:  # rounding may lead from good points to worse ones
+            beta[:], state.exact, least = best, False, math.inf
+            continue
+        if state.exact and found.gap < least:
+            least, best = found.gap, beta.copy()
         was_met = met
         if rounds > 0 or ends:
             history.append((found.objective, found.gap))

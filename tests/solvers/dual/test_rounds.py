@@ -53,3 +53,37 @@ def test_a_gap_that_is_no_number_ends_the_rounds():
     result = run_rounds(state, tol=1e-3, max_iter=1000, polish=False, callback=None)
     assert state.improved == 0
     assert not result.converged and result.ending == "rounding"
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_rounds_that_go_back_and_forth_end_at_the_better_point(first):
+    """As rounding can have it, where costs times kernel values are 1e12."""
+    task = hinge([-1.0, 1.0], 1.0)
+    points = np.array([[-0.25, 0.25], [-0.5, 0.5]])
+
+    class BackAndForth:
+        beta, exact, convex, rounds = points[first].copy(), True, True, first
+
+        def refresh(self):
+            pass
+
+        def certificate(self):
+            return Certificate(1.0 if self.beta[1] == 0.25 else 3.0, 10.0, 0.0, 1e-9)
+
+        def improve(self, wanted, polish):
+            self.rounds += 1
+            self.beta[:] = points[self.rounds % 2]
+            return True
+
+        def recompute(self):
+            pass
+
+        def exact_decision(self):
+            return self.beta
+
+    state = BackAndForth()
+    state.task = task
+    result = run_rounds(state, tol=1e-3, max_iter=1000, polish=False, callback=None)
+    assert result.ending == "rounding" and not result.converged
+    np.testing.assert_array_equal(result.x, points[0])
+    assert result.gap == result.history[-1][1] == 1.0

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from kernelfit import RIMClustering
-from kernelfit.clustering.information import information, kernel_factor, probabilities
+from kernelfit.clustering.information import _ridge, information, kernel_factor, probabilities
 
 
 def entropy(p):
@@ -117,3 +117,9 @@ def test_too_few_different_points_are_told():
     X = np.repeat([[0.0, 1.0], [9.0, 0.0]], 15, axis=0)
     with pytest.warns(ConvergenceWarning, match="only 2 different points"):
         RIMClustering(4, random_state=0).fit(X)
+
+
+def test_a_penalty_that_is_rounding_leaves_the_shortest_start():
+    F, start = np.ones((6, 2)), np.arange(6.0)[:, None]
+    coef = _ridge(F, np.ones(6), start, 1e-30, np.matmul)
+    np.testing.assert_allclose(coef, np.full((2, 1), 1.25), rtol=1e-12)

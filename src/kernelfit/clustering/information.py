@@ -176,4 +176,8 @@ def _ridge(F: Array, weights: Array, start: Array, penalty: float, multiply: Mul
     weighted = F * weights[:, None]
     A = multiply(np.ascontiguousarray(F.T), weighted)
     A[np.diag_indices_from(A)] += penalty
-    return np.asarray(np.linalg.solve(A, multiply(np.ascontiguousarray(weighted.T), start)))
+    right = multiply(np.ascontiguousarray(weighted.T), start)
+    try:
+        return np.asarray(np.linalg.solve(A, right))
+    except np.linalg.LinAlgError:  # the penalty is rounding beside the largest weights
+        return np.asarray(np.linalg.lstsq(A, right, rcond=None)[0])

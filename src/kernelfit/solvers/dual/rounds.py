@@ -284,13 +284,13 @@ def run_rounds(
         met = found.meets(tol, beta)
         enough = met and (polishing == 0 or task.count_free(beta) > MAX_POLISH_VARIABLES)
         # Rounds do not mend a gap that is not a number: products of extreme numbers overflowed.
-        hopeless = stalled or math.isnan(found.gap) or found.gap <= found.resolution
-        ends = enough or hopeless or rounds == max_rounds
+        hopeless = stalled or math.isnan(found.gap)
+        ends = enough or hopeless or found.gap <= found.resolution or rounds == max_rounds
         if not state.exact and (ends or (met and not was_met)):
             state.refresh()
             continue  # and judge again
         # Rounding may lead from good points to worse ones.
-        if hopeless and not met and least < found.gap:
+        if stalled and not met and least < found.gap:
             beta[:], least = best, math.inf
             state.recompute()
             continue

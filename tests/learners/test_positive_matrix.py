@@ -12,7 +12,7 @@ from kernelfit.families.psd.features import FeatureBasis, Monomials
 from kernelfit.families.psd.tessellated import TessellatedBasis
 from kernelfit.families.psd.volume_gram import VolumeGram
 from kernelfit.learners.positive_matrix import SOLVERS
-from kernelfit.solvers.dual.rounds import WHOLE
+from kernelfit.solvers.dual.blocks import WHOLE
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.saddle.problem import SaddleProblem, solve_saddle
 from kernelfit.tasks.task import Task

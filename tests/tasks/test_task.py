@@ -168,13 +168,12 @@ def test_gap_is_zero_at_the_optimum(n, epsilon, exponent, ridged, seed):
 
 def test_meets():
     """A gap within a fraction of the objective, or of nothing but rounding at zero."""
-    beta, zero = np.array([0.0, 1.0]), np.zeros(2)
-    assert Certificate(1.0, 10.0, 0.0, 0.0).meets(0.1, beta)
-    assert Certificate(1.0, -10.0, 0.0, 0.0).meets(0.1, beta)
-    assert not Certificate(1.1, 10.0, 0.0, 2.0).meets(0.1, beta)
-    assert Certificate(1.1, 10.0, 0.0, 2.0).meets(0.1, zero)
-    assert not Certificate(1.1, 0.0, 0.0, 1.0).meets(0.1, zero)
-    assert Certificate(0.0, 0.0, 0.0, 0.0).meets(0.0, beta)
+    assert Certificate(1.0, 10.0, 0.0, 0.0).meets(0.1, at_zero=False)
+    assert Certificate(1.0, -10.0, 0.0, 0.0).meets(0.1, at_zero=False)
+    assert not Certificate(1.1, 10.0, 0.0, 2.0).meets(0.1, at_zero=False)
+    assert Certificate(1.1, 10.0, 0.0, 2.0).meets(0.1, at_zero=True)
+    assert not Certificate(1.1, 0.0, 0.0, 1.0).meets(0.1, at_zero=True)
+    assert Certificate(0.0, 0.0, 0.0, 0.0).meets(0.0, at_zero=False)
 
 
 @properties

@@ -25,8 +25,8 @@ import numpy.typing as npt
 from kernelfit.families.hadamard.dank import AdaptiveFamily
 from kernelfit.kernels.gram import Gram
 from kernelfit.learners.hadamard import Penalty
+from kernelfit.solvers.dual.blocks import sample_is_psd
 from kernelfit.solvers.dual.quartic import solve_quartic_dual
-from kernelfit.solvers.dual.rounds import sample_is_psd
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import FloatArray
 from kernelfit.solvers.saddle.problem import SaddleProblem, assess

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kernelfit.kernels.device_gram import DeviceGram
 from kernelfit.learners.learner import Learned, Rows, Tasks
 from kernelfit.learners.training import DeviceTraining, TrainingGram
-from kernelfit.solvers.dual.rounds import sample_is_psd
+from kernelfit.solvers.dual.blocks import sample_is_psd
 from kernelfit.solvers.result import Callback, FloatArray
 from kernelfit.solvers.ridge import RidgePath, RidgeSolution, ridge_path, ridge_solve
 from kernelfit.solvers.ridge_device import DeviceRidge
@@ -122,7 +122,7 @@ class RidgeLearner:
         ]
         gap = sum(bounds.gap for bounds in found)
         objective = sum(bounds.objective for bounds in found)
-        at_rest = all(f.meets(self.tol, beta) for f, beta in zip(found, x, strict=True))
+        at_rest = all(f.meets(self.tol, not beta.any()) for f, beta in zip(found, x, strict=True))
         converged = at_rest or bool(gap <= self.tol * abs(objective))
         return Learned(
             x=x,

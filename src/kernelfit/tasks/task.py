@@ -57,11 +57,9 @@ class Certificate(NamedTuple):
     intercept: float
     resolution: float
 
-    def meets(self, tol: float, beta: FloatArray) -> bool:
+    def meets(self, tol: float, at_zero: bool) -> bool:
         """Return whether the gap is within a fraction of the objective; at 0, within rounding."""
-        if self.gap <= tol * abs(self.objective):
-            return True
-        return bool(self.gap <= self.resolution and not np.count_nonzero(beta))
+        return self.gap <= tol * abs(self.objective) or (at_zero and self.gap <= self.resolution)
 
 
 @dataclass(frozen=True, eq=False)

@@ -196,7 +196,9 @@ def _run_on_dask(
     Not through joblib's own adapter: it leaves data with one worker, whose loss is that of all
     jobs, and waits for ever for a job whose workers are lost.
     """
-    from dask.distributed import as_completed
+    from dask import distributed
+
+    as_completed: Any = distributed.as_completed  # untyped
 
     def scatter(values: tuple[Any, ...]) -> Any:
         return client.scatter([values], broadcast=True, hash=False)[0]

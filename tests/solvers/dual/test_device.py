@@ -106,7 +106,7 @@ def test_steps_of_coupled_blocks_are_combined(name, device, monkeypatch):
     task = TASKS[name].centred()[0]
     gram = on_device(RBF(0.05), X, device, 1e8)
     task = task.take(gram.order)
-    state = engine.DeviceState(gram, task, np.zeros(task.n))
+    state = engine.DeviceState(gram, task, np.zeros(task.n), True)
     objectives = [state.certificate().objective]
     for _ in range(3):
         everything = torch.arange(task.n, device=gram.device)
@@ -142,7 +142,7 @@ def test_newton_steps_on_the_device(name, device, monkeypatch):
     gram = on_device(RBF(0.4), X, device, 1e8)
     sorted_task = task.take(gram.order)
     rough = 0.8 * solve_dual(K, task, tol=1e-3, assume_psd=True).x[gram.order]
-    state = engine.DeviceState(gram, sorted_task, rough)
+    state = engine.DeviceState(gram, sorted_task, rough, True)
     objectives = [state.certificate().objective]
     for _ in range(5):
         state._newton()

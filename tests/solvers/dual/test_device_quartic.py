@@ -110,7 +110,7 @@ def test_a_step_ends_at_the_minimum_of_its_way(exactly, device):
     sorted_task, K = task.take(order), RBF(2.0)(X[order])
     far = sorted_task.lower + sorted_task.upper
     start, end = rng.uniform(0.0, 0.1, 40) * far, rng.uniform(0.5, 1.0, 40) * far
-    state = device_quartic._QuarticState(gram, sorted_task, start.copy(), weight[order], 0.3)
+    state = device_quartic._QuarticState(gram, sorted_task, start.copy(), True, weight[order], 0.3)
 
     def value(t):
         beta = start + t * (end - start)

@@ -6,8 +6,8 @@ import pytest
 from kernelfit.kernels import locality
 from kernelfit.kernels.gram import DenseGram, RowGram
 from kernelfit.kernels.radial import RBF
+from kernelfit.solvers.dual.blocks import BLOCK, DualState
 from kernelfit.solvers.dual.quartic import solve_quartic_dual
-from kernelfit.solvers.dual.rounds import BLOCK, DualState
 from kernelfit.solvers.dual.solve import solve_dual
 from tests.reference.tasks import tasks_of_all_kinds
 

@@ -14,10 +14,10 @@ matrix is stored here, either. The factor F is never formed.
 import numpy as np
 
 from kernelfit.kernels.device_gram import DeviceGram
-from kernelfit.solvers.dual.device import run_on_device
 from kernelfit.solvers.dual.device_state import DeviceState
 from kernelfit.solvers.dual.quartic import QuarticResult
 from kernelfit.solvers.dual.quartic_steps import minimise_quartic
+from kernelfit.solvers.dual.rounds import run_rounds
 from kernelfit.solvers.result import Callback, FloatArray
 from kernelfit.tasks.task import Task
 from kernelfit.utils.torch_device import Tensor
@@ -65,8 +65,11 @@ def solve_quartic_on_device(
     order = gram.order
     task, shift = task.centred()
     weight = np.ones(task.n) if weight is None else weight
-    state = _QuarticState(gram, task.take(order), task.start(start)[order], weight[order], eta)
-    found = run_on_device(state, task, tol, max_iter, assume_psd, polish, callback)
+    state = _QuarticState(
+        gram, task.take(order), task.start(start)[order], assume_psd, weight[order], eta
+    )
+    polish = polish and state.alone
+    found = run_rounds(state, tol=tol, max_iter=max_iter, polish=polish, callback=callback)
     return QuarticResult.of(
         found,
         intercept=found.intercept + shift,
@@ -79,14 +82,20 @@ class _QuarticState(DeviceState):
     """A point of the quartic dual with ``f = K beta`` and ``s = (K o K) q``."""
 
     def __init__(
-        self, gram: DeviceGram, task: Task, beta: FloatArray, weight: FloatArray, eta: float
+        self,
+        gram: DeviceGram,
+        task: Task,
+        beta: FloatArray,
+        psd: bool,
+        weight: FloatArray,
+        eta: float,
     ) -> None:
         self.weight = gram.torch.as_tensor(weight, dtype=gram.torch.float64, device=gram.device)
         self.rate = 0.25 / eta
         gram.prepare()
         self.squares = gram.squares()
         self.squares.prepare()
-        super().__init__(gram, task, beta)
+        super().__init__(gram, task, beta, psd)
         # A block takes a second matrix here, and products come in pairs.
         self.max_blocks = self.n_blocks = max(1, self.max_blocks // 2)
 
@@ -100,9 +109,9 @@ class _QuarticState(DeviceState):
         super().recompute()
         self.s = self.squares.decision(self.beta * self.coef)
 
-    def widen(self) -> bool:
+    def sharpen(self) -> bool:
         """Take steps in float64 from now on; return whether that is a change."""
-        if not super().widen():
+        if not super().sharpen():
             return False
         self.squares.widen()
         self.max_blocks = max(1, self.max_blocks // 2)

@@ -3,15 +3,19 @@
 The module :mod:`kernelfit.solvers.dual.device` says what a round is.
 """
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from kernelfit.kernels.device_gram import DeviceGram
+from kernelfit.solvers.dual.blocks import restore_sum, sample_is_psd
 from kernelfit.solvers.dual.device_blocks import solve_blocks
 from kernelfit.solvers.dual.device_newton import newton_move
 from kernelfit.solvers.dual.newton_steps import BLOCKED, newton_step
 from kernelfit.solvers.dual.pair_steps import single_steps
-from kernelfit.solvers.dual.rounds import restore_sum
-from kernelfit.solvers.result import FloatArray
+from kernelfit.solvers.dual.rounds import Rounds
+from kernelfit.solvers.result import DualResult, FloatArray
 from kernelfit.tasks.task import Certificate, Task
 from kernelfit.utils.torch_device import Tensor
 
@@ -28,13 +32,29 @@ _FEWER, _MORE = 0.3, 0.7
 # of the device.
 _FEW_FREE = 512
 _MANY_FREE = {"cuda": 24576, "cpu": 2048}
-NEWTON_RIDGES = ((1e-13, False), (1e-6, True))  # as in the rounds on the CPU, for float32
+_NEWTON_RIDGES = ((1e-13, False), (1e-6, True))  # as in the rounds on the CPU, for float32
+_SLOW = 0.5  # a gap that shrinks by less asks for Newton steps
+_REFRESH = 32  # rounds after which rounding errors are taken out in any case
 
 
 class DeviceState:
-    """A point of the dual on a device with its decision values, in the order of the matrix."""
+    """A point of the dual on a device with its decision values, in the order of the matrix.
 
-    def __init__(self, gram: DeviceGram, task: Task, beta: FloatArray) -> None:
+    Parameters
+    ----------
+    gram : DeviceGram
+    task : Task
+        In the order of the matrix, as `beta` is.
+    beta : ndarray of shape (n,)
+        A feasible point.
+    psd : bool
+        Whether K is known to be positive semidefinite; else a part of it is tested.
+    """
+
+    rounds_a_pass = 1
+    patience = 30
+
+    def __init__(self, gram: DeviceGram, task: Task, beta: FloatArray, psd: bool) -> None:
         torch = gram.torch
         self.torch, self.gram, self.task = torch, gram, task
         self.p, self.lower, self.upper, self.beta, self.ridge = (
@@ -48,7 +68,10 @@ class DeviceState:
         gram.prepare()
         self.recompute()
         self.curvature = 0.0  # the lowest one met
+        self.psd = psd
         self.at_start = not beta.any()
+        # A first slow round costs less than Newton steps: the second one has them.
+        self._gap_before, self._slow = np.inf, False
         block = _BLOCK[gram.device.type]
         self.block = block if gram.device.type == "cuda" else min(block, task.n)
         self.alone = task.n <= self.block  # whether one block holds everything
@@ -67,6 +90,38 @@ class DeviceState:
         """Return what the objective of the dual has beyond that of a quadratic problem."""
         return 0.0
 
+    def is_zero(self) -> bool:
+        """Return whether all variables are 0."""
+        return not bool(self.beta.any())
+
+    def copy(self) -> Tensor:
+        """Return a copy of the variables."""
+        return self.beta.clone()
+
+    def go_to(self, copy: Tensor) -> None:
+        """Return to a point that was copied, with an exact gradient."""
+        self.beta = copy.clone()
+        self.recompute()
+
+    def is_due(self, rounds: int) -> bool:
+        """Return whether to take rounding errors out after so many rounds in any case."""
+        return self.alone or rounds % _REFRESH == 0
+
+    def outcome(self, rounds: Rounds) -> DualResult:
+        """Return what the rounds have found, in the order of the rows."""
+        beta, decision = self.beta.cpu().numpy(), self.decision().cpu().numpy()
+        found = self.task.certificate(beta, decision)
+        found = found._replace(objective=found.objective + self.surplus())
+        known: Any = self.gram  # a Gram in what the test reads of it
+        convex = bool((self.gram.source.diagonal >= 0.0).all())
+        # The values of a kernel that is known are off by the rounding of float32.
+        convex = convex and (
+            self.psd or (self.curvature >= -_NEWTON_RIDGES[-1][0] and sample_is_psd(known))
+        )
+        result = rounds.result(self.task, beta, decision, found, convex)
+        x, decision = self.on_host(self.beta), self.on_host(self.decision())
+        return replace(result, x=x, decision=decision)
+
     def on_host(self, values: Tensor) -> FloatArray:
         """Return an array in the order of the rows."""
         out = np.empty(self.task.n)
@@ -75,6 +130,8 @@ class DeviceState:
 
     def refresh(self) -> None:
         """Take the rounding errors of many steps out of beta and its decision values."""
+        if self.exact:
+            return
         beta = self.beta.cpu().numpy()
         restore_sum(beta, self.task)
         self.beta = self.torch.as_tensor(beta, device=self.gram.device)
@@ -85,7 +142,7 @@ class DeviceState:
         self.f = self.gram.decision(self.beta)
         self.exact = True
 
-    def widen(self) -> bool:
+    def sharpen(self) -> bool:
         """Take steps in float64 from now on; return whether that is a change."""
         if not self.gram.widen():
             return False
@@ -109,7 +166,8 @@ class DeviceState:
         scale = (size * (self.p.abs() + g.abs() + abs(intercept) + epsilon)).sum()
         gap, objective, scale = torch.stack([terms.clamp_min(0.0).sum(), dual, scale]).tolist()
         resolution = 4.0 * np.finfo(np.float64).eps * scale
-        return Certificate(gap, objective + self.surplus(), intercept, resolution)
+        self.found = Certificate(gap, objective + self.surplus(), intercept, resolution)
+        return self.found
 
     def _intercept(self, g: Tensor) -> float:
         """Return the intercept of least primal value; with a ridge, one that tends to it."""
@@ -197,18 +255,24 @@ class DeviceState:
         inside = (self.beta > self.lower) & (self.beta < self.upper)
         return inside & (self.beta != 0.0) if self.task.epsilon > 0.0 else inside
 
-    def improve(self, intercept: float, wanted: float, newton: bool) -> bool:
+    def improve(self, wanted: float, polish: bool) -> bool:
         """Take the steps of one round; return whether anything changed.
 
         Parameters
         ----------
-        intercept : float
-            Of the latest certificate.
         wanted : float
             The part of the violation that would suffice.
-        newton : bool
-            Whether to begin with Newton steps.
+        polish : bool
+            Whether to begin with Newton steps, as where the gap shrinks slowly.
         """
+        newton = polish or self._slow
+        self._slow = self.found.gap > _SLOW * self._gap_before
+        self._gap_before = self.found.gap
+        moved = self._improve(wanted, newton)
+        # A variable off its bound by rounding alone can be the worst violator, by far.
+        return moved or (wanted > 0.0 and self._improve(0.0, newton=True))
+
+    def _improve(self, wanted: float, newton: bool) -> bool:
         before = self.beta.clone()
         up, down = self._rates(self.gradient())
         highest, lowest = float(up.max()), float(down.min())
@@ -227,7 +291,7 @@ class DeviceState:
             index = self._spread_rows()
             self.at_start = False
         else:
-            index = self._neighbours(up, down, intercept, 0.5 * floor)
+            index = self._neighbours(up, down, 0.5 * floor)
         if len(index) > self.block:
             quality = self._solve(*self._cut(index), floor)
             used = -(-len(index) // self.block)
@@ -245,9 +309,9 @@ class DeviceState:
         count = min(n, self.max_blocks * self.block)
         return self.torch.arange(count, device=self.gram.device) * n // count
 
-    def _neighbours(self, up: Tensor, down: Tensor, intercept: float, least: float) -> Tensor:
+    def _neighbours(self, up: Tensor, down: Tensor, least: float) -> Tensor:
         """Return the free variables and the violators, the worst of them, in their order."""
-        free = self._free()
+        free, intercept = self._free(), self.found.intercept
         excess = self.torch.maximum(up - intercept, intercept - down)
         index = (free | (excess > least)).nonzero()[:, 0]
         most = self.n_blocks * self.block
@@ -343,7 +407,7 @@ class DeviceState:
             for array in (self.gradient(), self.beta, self.lower, self.upper)
         )
         problem = (K, g, beta, lower, upper, self.task.epsilon, self.task.has_intercept)
-        for ridge, by_trace in NEWTON_RIDGES:
+        for ridge, by_trace in _NEWTON_RIDGES:
             try:
                 if newton_step(*problem, ridge, by_trace, 0) == BLOCKED:
                     newton_step(*problem, ridge, by_trace, len(free))

@@ -7,9 +7,9 @@ with ``q_i = beta_i^2 / weight_i``: DANK without its nuclear norm, from which th
 (c c' o K) / (4 eta)``, ``c = beta / weight``, has been eliminated. The gradient is that of an SVM
 with the kernel ``F o K``, so the duality gap of that machine bounds the distance to the optimum.
 
-The rounds are those of :mod:`kernelfit.solvers.dual.rounds`: blocks of free variables and worst
-violators, on which pair and Newton steps alternate. Only rows of K are read, F is never formed, and
-the state is two vectors, ``K beta`` and ``(K o K) q``.
+Blocks are those of :mod:`kernelfit.solvers.dual.blocks`: free variables and worst violators, on
+which pair and Newton steps alternate. Only rows of K are read, F is never formed, and the state is
+two vectors, ``K beta`` and ``(K o K) q``.
 """
 
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelfit.kernels.gram import DenseGram, Gram
+from kernelfit.solvers.dual.blocks import DualState, alternate
 from kernelfit.solvers.dual.newton_steps import BLOCKED, newton_step
 from kernelfit.solvers.dual.quartic_steps import (
     move_along,
@@ -26,7 +27,7 @@ from kernelfit.solvers.dual.quartic_steps import (
     quartic_pair_steps,
     quartic_single_steps,
 )
-from kernelfit.solvers.dual.rounds import DualState, alternate, run_rounds
+from kernelfit.solvers.dual.rounds import run_rounds
 from kernelfit.solvers.result import Callback, DualResult, FloatArray
 from kernelfit.tasks.task import Certificate, Task
 

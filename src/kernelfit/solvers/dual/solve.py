@@ -6,7 +6,7 @@
 Symbols: ``beta`` is the signed dual variable (``y_i alpha_i`` in classification), ``g = (K +
 diag(ridge)) beta - p`` the gradient of the smooth part of the minimised problem.
 
-Each round improves a block of variables (:mod:`kernelfit.solvers.dual.rounds`) and then evaluates
+Each round improves a block of variables (:mod:`kernelfit.solvers.dual.blocks`) and then evaluates
 the duality gap.
 """
 
@@ -17,17 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelfit.kernels.gram import DenseGram, Gram, exact_decision
+from kernelfit.solvers.dual.blocks import ROUNDOFF, WHOLE, DualState, alternate, whole_reduction
 from kernelfit.solvers.dual.newton_steps import BLOCKED, newton_step
 from kernelfit.solvers.dual.pair_steps import pair_steps, single_steps
-from kernelfit.solvers.dual.rounds import (
-    MAX_POLISH_VARIABLES,
-    ROUNDOFF,
-    WHOLE,
-    DualState,
-    alternate,
-    run_rounds,
-    whole_reduction,
-)
+from kernelfit.solvers.dual.rounds import MAX_POLISH_VARIABLES, run_rounds
 from kernelfit.solvers.dual.small_round import MOST_POINTS, renew, small_round
 from kernelfit.solvers.dual.subsample import subsample_start
 from kernelfit.solvers.result import Callback, DualResult, FloatArray

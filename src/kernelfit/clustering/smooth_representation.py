@@ -17,6 +17,7 @@ from kernelfit.utils.jit import inner, jit
 
 _SWEEPS = 200
 _TOL = 1e-4  # of coefficients, whose sizes are mostly 0.1 to 1
+_LITTLE = 0.1 * _TOL  # change of what a point's neighbours ask for that it does not answer
 
 
 def smooth_representation(
@@ -122,13 +123,17 @@ def lasso_codes(
     -------
     ndarray of shape (m, n)
     """
-    start = codes
+    joint = neighbours is codes
     codes = codes.copy()
-    neighbours = codes if neighbours is start else neighbours
-    left = correlations - codes @ gram
+    neighbours = codes if joint else neighbours
+    left = correlations - sparse.csr_array(codes) @ gram
     links = graph.indices.astype(np.intp), graph.indptr.astype(np.intp), graph.data
+    asked = np.full(len(codes), np.inf)
     for _ in range(_SWEEPS):
-        moved = _sweep(gram, left, codes, neighbours, *links, thresholds, smoothness, exclude_self)
+        moved = _sweep(
+            gram, left, codes, neighbours, *links, thresholds, smoothness, exclude_self, joint,
+            asked,
+        )  # fmt: skip
         if moved <= _TOL:
             break
     return codes
@@ -146,12 +151,21 @@ def _sweep(
     thresholds: Array,
     smoothness: float,
     exclude_self: bool,
+    joint: bool,
+    asked: Array,
 ) -> float:
-    """Minimise over the code of every point in turn; return the largest change."""
+    """Minimise over the code of every point in turn; return the largest change.
+
+    Points are left out whose neighbours have hardly changed: `asked` bounds, for every point, how
+    much the smooth part of its objective did since its turn. Late sweeps move few points.
+    """
     m, n = codes.shape
     linear = np.empty(n)
     largest = 0.0
     for i in range(m):
+        if asked[i] <= _LITTLE:
+            continue
+        asked[i] = 0.0
         linear[:] = 0.0
         degree = 0.0
         for at in range(starts[i], starts[i + 1]):
@@ -162,6 +176,9 @@ def _sweep(
         itself = i if exclude_self else -1
         moved = _solve_point(gram, left[i], codes[i], linear, thresholds[i], curvature, itself)
         largest = max(largest, moved)
+        if joint:  # the graph is symmetric
+            for at in range(starts[i], starts[i + 1]):
+                asked[indices[at]] += smoothness * weights[at] * moved
     return largest
 
 

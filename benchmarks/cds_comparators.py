@@ -18,10 +18,12 @@ The paper's SC is the best of SC with a Gaussian kernel, SC-MS and SC-NS, here e
 CMU PIE has 68 persons, ours 10; its UMIST images have 112 x 92 pixels, ours 32 x 32.
 
     python -m benchmarks.cds_comparators [--seeds 10] [--minutes 35] wine umist ...
+    python -m benchmarks.cds_comparators --again MMC RIM -- wine umist ...  # these methods anew
     python -m benchmarks --page cds_comparators              # write the page from what was measured
 
-Runs that were measured with the same code and settings are kept; with a limit of time no fit begins
-after it. Affinities without random draws are computed once a set.
+Runs that were measured with the same code and settings are kept; with ``--again`` all of other
+methods are, too. With a limit of time no fit begins after it. Affinities without random draws are
+computed once a set.
 """
 
 import argparse
@@ -129,13 +131,22 @@ def labels_of(method, X, c, seed, known):
     return given.fit(known[method]).labels_
 
 
-def run(name, n_seeds, deadline):
-    """Record the runs of a set that are not recorded yet, one seed of all methods at a time."""
+def run(name, n_seeds, deadline, again):
+    """Record the runs of a set that are not recorded yet, one seed of all methods at a time.
+
+    Runs of the methods in `again` count only where they were measured with the present code.
+    """
     path = records.path_of("cds_comparators", name)
     chosen = {method: options for method, (options, _) in SPECTRAL.items()}
-    record = records.resume(
-        path, "cds_comparators", set=name, standardised=name in STANDARDISED, spectral=chosen
-    )
+    settings = {"set": name, "standardised": name in STANDARDISED, "spectral": chosen}
+    if again:
+        record, commit = records.load(path), records.commit()
+        for row in record.rows:
+            for method in again:
+                if row["runs"].get(method, {}).get("commit") != commit:
+                    row["runs"].pop(method, None)
+    else:
+        record, commit = records.resume(path, "cds_comparators", **settings), None
     X, y = read(name)
     c, known = len(np.unique(y)), {}
     for seed in range(n_seeds):
@@ -143,6 +154,8 @@ def run(name, n_seeds, deadline):
             record.rows.append({"seed": seed, "n": len(y), "c": c, "runs": {}})
         runs = record.rows[seed]["runs"]
         for method in METHODS:
+            if again and method not in again:
+                continue
             if method in runs or len(y) > MOST.get(method, MAX_DENSE):
                 continue
             if time.monotonic() > deadline:
@@ -151,6 +164,8 @@ def run(name, n_seeds, deadline):
             ac, nmi = scores(y, labels_of(method, X, c, seed, known))
             took = round(time.process_time() - start, 1)
             runs[method] = dict(zip(KEYS, (round(ac, 6), round(nmi, 6), took), strict=True))
+            if commit is not None:
+                runs[method]["commit"] = commit
             record.save(path)
             print(name, seed, method, f"{ac:.3f} {nmi:.3f}", flush=True)
 
@@ -187,23 +202,33 @@ def page():
         f"factor it time and again and stop at {MOST['CDS']:,} and {MOST['SC-MS']:,}. Other sets "
         "without ten seeds of all methods were not affordable yet: the processor time of a fit is "
         "in the table. Not measured at all: "
-        f"{', '.join(name for name in SETS if name not in tables) or 'none'}.",
+        f"{', '.join(name for name in SETS if name not in tables) or 'none'}."
+        f"{_later(tables)}",
         markdown(["set", *header], rows),
         records=tables.values(),
     )
+
+
+def _later(tables):
+    """Return what was measured anew since the line of versions below the table."""
+    runs = [run for record in tables.values() for row in record.rows for run in row["runs"].items()]
+    found = {(method, run["commit"]) for method, run in runs if "commit" in run}
+    commits = sorted({commit for _, commit in found})
+    methods = [method for method in METHODS if any(method == name for name, _ in found)]
+    return f" Measured anew at {', '.join(commits)}: {', '.join(methods)}." if found else ""
 
 
 def _pair(published):
     return "{:.2f} ({:.2f})".format(*published) if published else "-"
 
 
-def main(names=SETS, n_seeds=SEEDS, minutes=np.inf):
+def main(names=SETS, n_seeds=SEEDS, minutes=np.inf, again=()):
     deadline = time.monotonic() + 60.0 * minutes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what fits say of sets without clear clusters
         for seeds in dict.fromkeys((min(n_seeds, 3), n_seeds)):  # few of all sets come first
             for name in names:
-                run(name, seeds, deadline)
+                run(name, seeds, deadline, again)
     page()
 
 
@@ -212,5 +237,6 @@ if __name__ == "__main__":
     parser.add_argument("names", nargs="+", metavar="set", choices=SETS)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--minutes", type=float, default=np.inf)
+    parser.add_argument("--again", nargs="+", default=(), choices=METHODS)
     options = parser.parse_args()
-    main(options.names, options.seeds, options.minutes)
+    main(options.names, options.seeds, options.minutes, options.again)

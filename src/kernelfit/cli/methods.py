@@ -109,12 +109,11 @@ def read_problem(
             f"expected different values in column {target!r} of {path}, got only {values.pop()!r}"
         )
     text = y.dtype == object
+    if text and task == "regression":
+        raise TableError(f"expected numbers in column {target!r} of {path}, got text")
     whole = not text and bool((y == np.round(y)).all())
-    classify = text or (whole and len(values) <= MAX_CLASSES and len(y) >= 5 * len(values))
-    if task != "auto":
-        if text and task == "regression":
-            raise TableError(f"expected numbers in column {target!r} of {path}, got text")
-        classify = task == "classification"
+    few = len(values) <= MAX_CLASSES and len(y) >= 5 * len(values)
+    classify = task == "classification" or (task == "auto" and (text or (whole and few)))
     if classify:
         y = y.astype(str) if text else (y.astype(np.int64) if whole else y)
         labels, counts = np.unique(y, return_counts=True)

@@ -367,8 +367,3 @@ def demo(
         from kernelfit.cli.demo import run
 
         run(output, folder, quick, _teller(output))
-
-
-def run_command(arguments: list[str]) -> Any:
-    """Run the command with arguments; for examples and tests."""
-    return app(arguments, standalone_mode=False)

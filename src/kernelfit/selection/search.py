@@ -24,7 +24,7 @@ from kernelfit.utils.folds import split_folds
 from kernelfit.utils.memory import available_memory
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval
-from kernelfit.utils.validation import check_weights
+from kernelfit.utils.validation import check_weights, numbers_in
 
 _MACHINE_SHARE = 0.25  # of the available memory for a machine of a search with cache_size="auto"
 _EXTENSIONS = 3  # of a default grid whose best candidate is at its edge
@@ -474,10 +474,7 @@ def not_negative(values, name):
 
 
 def _numbers(values, name, kind, allowed):
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
+    array = numbers_in(values)
     if array.ndim != 1 or not array.size or not np.all(allowed(array) & np.isfinite(array)):
         raise ValueError(f"expected {name} to be a list of {kind}, got {values!r}")
     return array.tolist()

@@ -75,6 +75,7 @@ def test_categories_and_booleans_of_parquet(tmp_path):
     [
         ("", "is empty"),
         ("  \n\n", "is empty"),
+        ('""\n', "is empty"),
         ("a,b\n", "expected rows"),
         ("1,2\n3,4\n", "expected names of columns"),
         ("a,a\n1,2\n", "'a' twice"),

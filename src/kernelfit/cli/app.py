@@ -49,43 +49,10 @@ app = typer.Typer(
 )
 
 
-class Method(StrEnum):
-    """What to fit."""
-
-    auto = "auto"
-    svm = "svm"
-    ridge = "ridge"
-    tkl = "tkl"
-    dank = "dank"
-    knpl = "knpl"
-    mkl = "mkl"
-    union = "union"
-
-
-class Task(StrEnum):
-    """What to predict."""
-
-    auto = "auto"
-    classification = "classification"
-    regression = "regression"
-
-
-class Clustering(StrEnum):
-    """What to cluster with."""
-
-    cdsk = "cdsk"
-    kmeans = "kmeans"
-
-
-class Paper(StrEnum):
-    """What to reproduce."""
-
-    dank = "dank"
-    knpl = "knpl"
-    tkl = "tkl"
-    cds = "cds"
-    mkl = "mkl"
-
+Method = StrEnum("Method", ["auto", "svm", "ridge", "tkl", "dank", "knpl", "mkl", "union"])
+Task = StrEnum("Task", ["auto", "classification", "regression"])
+Clustering = StrEnum("Clustering", ["cdsk", "kmeans"])
+Paper = StrEnum("Paper", ["dank", "knpl", "tkl", "cds", "mkl"])
 
 Data = Annotated[Path, typer.Argument(help="A table: CSV, TSV or Parquet, with names of columns.")]
 Target = Annotated[str, typer.Option(help="The column to predict.")]
@@ -367,8 +334,3 @@ def demo(
         from kernelfit.cli.demo import run
 
         run(output, folder, quick, _teller(output))
-
-
-def run_command(arguments: list[str]) -> Any:
-    """Run the command with arguments; for examples and tests."""
-    return app(arguments, standalone_mode=False)

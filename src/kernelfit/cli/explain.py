@@ -30,10 +30,8 @@ def describe(model: Any) -> dict[str, Any]:
         if "_cv_score" in vars(inner):  # kept by `cv_score_`, which takes several fits
             facts["estimated score"] = inner.cv_score_
         facts["members"] = [
-            {"member": str(name), "weight": float(weight)}
-            for name, weight in sorted(
-                zip(inner.members_, inner.weights_, strict=True), key=lambda pair: -pair[1]
-            )
+            {"member": str(inner.members_[k]), "weight": float(inner.weights_[k])}
+            for k in np.argsort(-inner.weights_, kind="stable")
         ]
         gaps = np.append(inner.certificate_["machines"], inner.certificate_["stack"])
         facts["relative gap"] = float(np.nanmax(gaps))
@@ -47,10 +45,11 @@ def describe(model: Any) -> dict[str, Any]:
         relative = gap / np.maximum(np.abs(objective), np.finfo(float).tiny)
         facts["relative gap"] = float(relative.max())
     if hasattr(machine, "weights_") and hasattr(machine, "bank_"):
-        order = np.argsort(-np.atleast_2d(machine.weights_).sum(axis=0))[:_SHOWN]
         total = np.atleast_2d(machine.weights_).sum(axis=0)
         facts["kernels"] = [
-            {"kernel": str(machine.bank_[k]), "weight": float(total[k])} for k in order if total[k]
+            {"kernel": str(machine.bank_[k]), "weight": float(total[k])}
+            for k in np.argsort(-total)[:_SHOWN]
+            if total[k]
         ]
     if hasattr(machine, "compression_"):
         facts["certificate"] = "none: the machine was compressed after its training"

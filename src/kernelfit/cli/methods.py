@@ -94,6 +94,7 @@ def read_problem(
     """
     frame = read_table(path, categorical, [name for name in drop if name != target])
     need_column(frame, target, path)
+    where = f"column {target!r} of {path}"
     y = frame[target].to_numpy()
     present = np.array([value is not None and value == value for value in y])
     frame, y = frame[present].drop(columns=target), y[present]
@@ -102,28 +103,38 @@ def read_problem(
     if not frame.shape[1]:
         raise TableError(f"expected columns beside {target!r} in {path}, got none")
     if frame.isna().all(axis=None):
-        raise TableError(f"expected values beside column {target!r} of {path}, got none")
+        raise TableError(f"expected values beside {where}, got none")
     values = {*y.tolist()}
     if len(values) == 1:
-        raise TableError(
-            f"expected different values in column {target!r} of {path}, got only {values.pop()!r}"
-        )
-    text = y.dtype == object
-    whole = not text and bool((y == np.round(y)).all())
-    classify = text or (whole and len(values) <= MAX_CLASSES and len(y) >= 5 * len(values))
-    if task != "auto":
-        if text and task == "regression":
-            raise TableError(f"expected numbers in column {target!r} of {path}, got text")
-        classify = task == "classification"
+        raise TableError(f"expected different values in {where}, got only {values.pop()!r}")
+    if task == "regression" and y.dtype == object:
+        raise TableError(f"expected numbers in {where}, got text")
+    classify = _holds_classes(y, len(values)) if task == "auto" else task == "classification"
     if classify:
-        y = y.astype(str) if text else (y.astype(np.int64) if whole else y)
-        labels, counts = np.unique(y, return_counts=True)
-        if counts.min() < 2:
-            raise TableError(
-                f"expected every class in column {target!r} of {path} at least twice, got "
-                f"{str(labels[counts.argmin()])!r} once"
-            )
+        y = _labels(y, where)
     return Problem(frame.reset_index(drop=True), y, target, classify, int((~present).sum()))
+
+
+def _holds_classes(y: Any, n_values: int) -> bool:
+    few = n_values <= MAX_CLASSES and len(y) >= 5 * n_values
+    return y.dtype == object or (_is_whole(y) and few)
+
+
+def _is_whole(y: Any) -> bool:
+    return bool((y == np.round(y)).all())
+
+
+def _labels(y: Any, where: str) -> Any:
+    """Return classes as text or, where they are whole, as integers; all come twice at least."""
+    if y.dtype == object:
+        y = y.astype(str)
+    elif _is_whole(y):
+        y = y.astype(np.int64)
+    labels, counts = np.unique(y, return_counts=True)
+    if counts.min() < 2:
+        rare = str(labels[counts.argmin()])
+        raise TableError(f"expected every class in {where} at least twice, got {rare!r} once")
+    return y
 
 
 def make_estimator(

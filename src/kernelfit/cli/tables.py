@@ -22,7 +22,7 @@ from kernelfit.utils.values import DATES, is_date, is_missing, is_number, what_i
 MAX_COLUMNS = 5000
 MISSING = frozenset({"", "?", "-", "na", "n/a", "#n/a", "nan", "null", "none", "missing"})
 _COMMA = re.compile(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?")
-_PARQUET = (".parquet", ".pq")
+_PARQUET, _TABS = (".parquet", ".pq"), (".tsv", ".tab")
 _SAMPLE = 50  # lines that say what parts the fields
 
 
@@ -98,7 +98,7 @@ def write_table(frame: pd.DataFrame, path: Path | None) -> None:
     elif path.suffix.lower() in _PARQUET:
         _with_pyarrow(path, lambda: frame.to_parquet(path, index=False))
     else:
-        separator = "\t" if path.suffix.lower() in (".tsv", ".tab") else ","
+        separator = "\t" if path.suffix.lower() in _TABS else ","
         frame.to_csv(path, index=False, sep=separator)
 
 
@@ -130,41 +130,48 @@ def _check_width(width: int, path: Path) -> None:
 
 def _read_text(path: Path) -> pd.DataFrame:
     raw = path.read_bytes()
-    if not raw.strip():
-        raise TableError(f"expected a table, got {path}, which is empty")
     if b"\0" in raw:
         raise TableError(f"expected text or a name ending in .parquet, got {path}")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
-    mark = "\t" if path.suffix.lower() in (".tsv", ".tab") else _delimiter(text)
+    mark = "\t" if path.suffix.lower() in _TABS else _delimiter(text)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
-    rows, numbers = [], []
     try:
-        for row in lines:
-            if len(row) > 1 or "".join(row).strip():  # no blank line
-                rows.append([field.strip() for field in row])
-                numbers.append(lines.line_num)
+        rows = [
+            (lines.line_num, [field.strip() for field in row])
+            for row in lines
+            if len(row) > 1 or "".join(row).strip()  # no blank line
+        ]
     except csv.Error as error:
         raise TableError(f"expected a table, got {path}: line {lines.line_num}: {error}") from None
-    names = [name or f"column {place}" for place, name in enumerate(rows[0], start=1)]
-    _check_width(len(names), path)
-    if all(np.isfinite(np.nan if (n := _number(name)) is None else n) for name in names):
-        raise TableError(f"expected names of columns in the first line of {path}, got numbers")
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise TableError(f"expected different names of columns in {path}, got {name!r} twice")
-        seen.add(name)
-    for row, number in zip(rows, numbers, strict=True):
+    if not (raw.strip() and rows):
+        raise TableError(f"expected a table, got {path}, which is empty")
+    head, *records = (row for _, row in rows)
+    names = _names(head, path)
+    for number, row in rows:
         if len(row) != len(names):
             raise TableError(
                 f"expected {len(names)} fields in every line of {path}, got {len(row)} in line "
                 f"{number}"
             )
-    values = np.array(rows[1:], dtype=object).reshape(len(rows) - 1, len(names))
+    values = np.array(records, dtype=object).reshape(len(records), len(names))
     return pd.DataFrame(values, columns=names)
+
+
+def _names(head: list[str], path: Path) -> list[str]:
+    """Return what the first line calls the columns."""
+    names = [name or f"column {place}" for place, name in enumerate(head, start=1)]
+    _check_width(len(names), path)
+    numbers: list[Any] = [_number(name) for name in names]
+    if None not in numbers and np.isfinite(numbers).all():
+        raise TableError(f"expected names of columns in the first line of {path}, got numbers")
+    again = pd.Index(names).duplicated()
+    if again.any():
+        twice = names[again.argmax()]
+        raise TableError(f"expected different names of columns in {path}, got {twice!r} twice")
+    return names
 
 
 def _delimiter(text: str) -> str:
@@ -172,7 +179,7 @@ def _delimiter(text: str) -> str:
     sample = [line for line in text.splitlines()[:_SAMPLE] if line.strip()]
 
     def quality(mark: str) -> tuple[bool, int]:
-        counts = [len(row) for row in csv.reader(sample, delimiter=mark)]
+        counts = [len(row) for row in csv.reader(sample, delimiter=mark)] or [0]
         return len({*counts}) == 1 and counts[0] > 1, counts[0]
 
     return max(",;\t|", key=quality)
@@ -180,29 +187,30 @@ def _delimiter(text: str) -> str:
 
 def _convert(values: Any, name: str, path: Path, as_text: bool) -> Any:
     """Return a column as numbers, or as text."""
-    present = [not _is_missing(value) for value in values]
-    text = np.array([str(v) if p else None for v, p in zip(values, present, strict=True)], object)
-    given = [value for value, p in zip(values, present, strict=True) if p]
+    present = np.array([not _is_missing(value) for value in values])
+    given = values[present]
     wanted = f"expected numbers or categories in column {name!r} of {path},"
     for value in given:
         kind = None if is_date(value) else what_is_odd(value)
         if kind is not None and not (as_text and value.__hash__):
             raise TableError(f"{wanted} got {kind}")
+    text = np.full(len(values), None, dtype=object)
+    text[present] = [str(value) for value in given]
     if as_text:
         return text
     if any(is_date(value) for value in given) or holds_dates({*text[present]}, len(given)):
         raise TableError(f"{wanted} {DATES}; --categorical {name!r} makes them categories")
-    numbers = [_number(value) if p else np.nan for value, p in zip(values, present, strict=True)]
-    if any(number is not None and np.isinf(number) for number in numbers):
-        if None not in numbers:
+    numbers: list[Any] = [_number(value) for value in given]
+    if None not in numbers:
+        if np.isinf(numbers).any():
             raise TableError(f"expected finite numbers in column {name!r} of {path}, got inf")
-        numbers = [None if n is not None and np.isinf(n) else n for n in numbers]
-    failed = [place for place, number in enumerate(numbers) if number is None]
-    if not failed:
-        return np.array(numbers, dtype=np.float64)
-    good = [place for place, number in enumerate(numbers) if number is not None and present[place]]
-    if good:
-        a, b = good[0], failed[0]
+        column = np.full(len(values), np.nan)
+        column[present] = numbers
+        return column
+    good = [number is not None and not np.isinf(number) for number in numbers]  # "inf" is a word
+    if any(good):
+        rows = np.flatnonzero(present)
+        a, b = rows[good.index(True)], rows[good.index(False)]
         raise TableError(
             f"expected numbers or text in column {name!r} of {path}, got {values[a]!r} in row "
             f"{a + 1} and {values[b]!r} in row {b + 1}; --categorical {name!r} makes it text"
@@ -220,9 +228,7 @@ def _number(value: Any) -> float | None:
     """Return a value as a number, or None where it is none."""
     if is_number(value):
         return float(value)
-    if not isinstance(value, str):
-        return None
-    if "_" in value:  # Python reads 1_000
+    if not isinstance(value, str) or "_" in value:  # Python reads 1_000
         return None
     if _COMMA.fullmatch(value):
         value = value.replace(",", ".")

@@ -4,8 +4,10 @@ import time
 import warnings
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.metrics import accuracy_score, check_scoring, r2_score
+
+from kernelfit.selection.scoring import ReplayRegressor
 
 _TIMED_ROWS = 200  # of a prediction
 
@@ -51,17 +53,14 @@ class FoldScores:
             truth = self.classes[data.labels[rows]]
             if self.scorer is None:
                 return accuracy_score(truth, self.decide(predicted), sample_weight=weight)
-        elif self.scorer is None:  # R^2, which has no unit
-            if len(rows) < 2:
-                return np.nan
-            return r2_score(data.targets[rows, 0], predicted, sample_weight=weight)
+            replay = _ReplayClassifier(self.classes, predicted)
         else:
+            if self.scorer is None:  # R^2, which has no unit
+                if len(rows) < 2:
+                    return np.nan
+                return r2_score(data.targets[rows, 0], predicted, sample_weight=weight)
             truth = self.decide(data.targets[rows, 0])
-        replay = (
-            _ReplayRegressor(self.decide(predicted))
-            if self.classes is None
-            else _ReplayClassifier(self.classes, predicted)
-        )
+            replay = ReplayRegressor(self.decide(predicted))
         options = {"sample_weight": weight} if self.weighted else {}
         return self.scorer(replay, data.table[rows], truth, **options)
 
@@ -81,16 +80,6 @@ class _ReplayClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X):
         logs = np.log(np.maximum(self._p, 1e-300))
         return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
-
-
-class _ReplayRegressor(RegressorMixin, BaseEstimator):
-    """Shows predictions to a scorer as if it had computed them."""
-
-    def __init__(self, prediction):
-        self._prediction = prediction
-
-    def predict(self, X):
-        return self._prediction
 
 
 def tabulate(ensemble, fold_scores):

@@ -191,15 +191,7 @@ def choose_recipes(members: Any, n_features: int, classify: bool) -> list[Any]:
     chosen: list[Any] = []
     for number, member in enumerate(members):
         if isinstance(member, str):
-            named = [recipe for recipe in known if recipe.name.startswith(member)]
-            if member and not named and "additive (ranks)".startswith(member):
-                raise ValueError(
-                    f"expected at most {_MAX_ADDITIVE_FEATURES} columns for member {member!r}, got "
-                    f"{n_features}"
-                )
-            if not member or not named:
-                names = ", ".join(repr(recipe.name) for recipe in known)
-                raise ValueError(f"expected members with names like {names}, got {member!r}")
+            named = _named(member, known, n_features)
             chosen += [recipe for recipe in named if recipe not in chosen]
         elif not hasattr(member, "fit") or is_classifier(member) != classify:
             kind = "classifiers" if classify else "regressors"
@@ -209,3 +201,17 @@ def choose_recipes(members: Any, n_features: int, classify: bool) -> list[Any]:
     if not chosen:
         raise ValueError("expected at least one member, got none")
     return chosen
+
+
+def _named(name: str, known: list[Recipe], n_features: int) -> list[Recipe]:
+    """Return the recipes whose names begin so."""
+    named = [recipe for recipe in known if name and recipe.name.startswith(name)]
+    if named:
+        return named
+    if name and "additive (ranks)".startswith(name):
+        raise ValueError(
+            f"expected at most {_MAX_ADDITIVE_FEATURES} columns for member {name!r}, got "
+            f"{n_features}"
+        )
+    names = ", ".join(repr(recipe.name) for recipe in known)
+    raise ValueError(f"expected members with names like {names}, got {name!r}")

@@ -84,29 +84,40 @@ def _expand(entry, X, weight, names):
             yield BankKernel(kernel, features)
             continue
         seen = X if features is None else X[:, list(features)]
-        degrees, gammas = _several(settings["degree"]), _several(settings["gamma"])
-        for key, several in (("degree", degrees), ("gamma", gammas)):
-            if not len(several):
-                raise ValueError(f"expected at least one {key}, got {settings[key]!r}")
-        for degree, gamma in itertools.product(degrees, gammas):
-            yield BankKernel(
-                _named(kernel, gamma, degree, settings["coef0"], seen, weight), features
-            )
+        several = _several(settings, "degree"), _several(settings, "gamma")
+        for degree, gamma in itertools.product(*several):
+            named = _named(kernel, gamma, degree, settings["coef0"], seen, weight)
+            yield BankKernel(named, features)
 
 
-def _several(value):
-    return value if isinstance(value, list | tuple | np.ndarray) else [value]
+def _several(settings, key):
+    """Return the values of a parameter that may be one or a list."""
+    value = settings[key]
+    several = value if isinstance(value, list | tuple | np.ndarray) else [value]
+    if not len(several):
+        raise ValueError(f"expected at least one {key}, got {value!r}")
+    return several
 
 
 def _groups(features, X, names):
     """Return the groups of columns that an entry names; None stands for all of them."""
     if features is None:
         return [None]
-    if isinstance(features, str):
-        if features != "each":
-            raise ValueError(f"expected features to be None, 'each' or a list, got {features!r}")
-        varying = np.flatnonzero(np.ptp(X, axis=0) > 0.0)
-        return [(int(j),) for j in (varying if varying.size else range(X.shape[1]))]
+    if not isinstance(features, str):
+        return [_columns(features, X.shape[1], names)]
+    if features != "each":
+        raise ValueError(f"expected features to be None, 'each' or a list, got {features!r}")
+    return [(j,) for j in varying_columns(X)]
+
+
+def varying_columns(X):
+    """Return the columns that are not constant; all of them where all are."""
+    varying = np.flatnonzero(np.ptp(X, axis=0) > 0.0)
+    return varying.tolist() or range(X.shape[1])
+
+
+def _columns(features, d, names):
+    """Return the places of columns that are listed by name or place, or by a mask."""
     columns = np.asarray(features)
     if not columns.ndim:
         raise ValueError(f"expected features to be a list of columns, got {features!r}")
@@ -116,17 +127,15 @@ def _groups(features, X, names):
         if unknown:
             raise ValueError(f"expected features of X, got {unknown[0]!r}")
         columns = np.array([places[name] for name in columns.tolist()])
-    elif columns.dtype == bool and columns.shape == (X.shape[1],):
+    elif columns.dtype == bool and columns.shape == (d,):
         columns = np.flatnonzero(columns)
     if columns.ndim != 1 or not columns.size:
         raise ValueError(f"expected features to name at least one feature, got {features!r}")
-    if columns.dtype.kind not in "iu" or columns.min() < 0 or columns.max() >= X.shape[1]:
-        raise ValueError(
-            f"expected features to be columns from 0 to {X.shape[1] - 1}, got {features!r}"
-        )
+    if columns.dtype.kind not in "iu" or columns.min() < 0 or columns.max() >= d:
+        raise ValueError(f"expected features to be columns from 0 to {d - 1}, got {features!r}")
     if len(np.unique(columns)) < len(columns):
         raise ValueError(f"expected features to name each feature once, got {features!r}")
-    return [tuple(columns.tolist())]
+    return tuple(columns.tolist())
 
 
 def _named(name, gamma, degree, coef0, X, weight):

@@ -16,7 +16,6 @@ from kernelfit.kernels.radial import RBF
 from kernelfit.kernels.single import SingleGaussian
 from kernelfit.learners.training import TrainingGram, fits
 from kernelfit.solvers.reduced_set import reduce_support
-from kernelfit.tasks.multiclass import problem_coef
 from kernelfit.utils.memory import cache_bytes
 from kernelfit.utils.threads import threads_for
 
@@ -139,10 +138,7 @@ def compress(
     _check_machine(estimator)
     _check_dtype(estimator, dtype)
     n_problems = len(estimator.intercept_)
-    before = np.stack([
-        problem_coef(estimator.dual_coef_, estimator.n_support_, k, n_problems)
-        for k in range(n_problems)
-    ])  # fmt: skip
+    before = estimator._coef_of(range(n_problems))
     if dtype == "float32" and max_change is None and max_points is None:
         bounds = _rounding(estimator, before, dtype)
         return _with_coef(estimator, estimator.dual_coef_, np.zeros(n_problems), bounds, dtype)

@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.kernels.single import SingleGaussian
-from kernelfit.tasks.multiclass import decision_values, problem_coef
+from kernelfit.learners.plan import Plan
+from kernelfit.tasks.multiclass import Problem, decision_values, problem_coef
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.jobs import n_threads, run_in_order
 from kernelfit.utils.progress import GapForecast, show_progress
@@ -136,6 +137,14 @@ class KernelMachine(BaseEstimator):
         with one_blas_thread() if self._has_several_groups() else contextlib.nullcontext():
             learner = self._learner(X, targets, weight, unit_cost, matrix)
         return replace(self._make_plan(learner, targets, unit_cost), remake=again), rows
+
+    def _make_plan(self, learner, targets, unit_cost):
+        """Return the plan of one problem on all rows."""
+        problem = Problem(0, slice(None), 0, targets)
+        return Plan(learner, ((problem,),), unit_cost, self._make_task, (1, 1))
+
+    def _class_of_rows(self, y):
+        return np.zeros(len(y), dtype=np.intp)
 
     def _has_several_groups(self):
         """Return whether there is more than one kernel to learn, or there are several problems."""
@@ -349,8 +358,13 @@ class KernelMachine(BaseEstimator):
         """Return how many points are evaluated at a time."""
         return max(1, _CHUNK_BYTES // (8 * max(1, len(self.support_))))
 
+    def _coef_of(self, problems):
+        """Return the coefficients of some problems at all support vectors, a row each."""
+        n = len(self.intercept_)
+        coef = [problem_coef(self.dual_coef_, self.n_support_, k, n) for k in problems]
+        return np.stack(coef)
+
     def _chunk_values(self, X):
-        n_problems = len(self.intercept_)
         if not len(self.support_):
             return np.tile(self.intercept_, (X.shape[0], 1))
         kernel, root = self._kernels[0], self._root
@@ -363,11 +377,9 @@ class KernelMachine(BaseEstimator):
         # Kernels that multiply one initial kernel share its values.
         K_root = None if root is None else root(X, self.support_vectors_)
         values = np.tile(self.intercept_, (X.shape[0], 1))
-        groups = np.array_split(np.arange(n_problems), len(self._kernels))
+        groups = np.array_split(np.arange(len(self.intercept_)), len(self._kernels))
         for number, (kernel, group) in enumerate(zip(self._kernels, groups, strict=True)):
-            coef = np.stack(
-                [problem_coef(self.dual_coef_, self.n_support_, k, n_problems) for k in group]
-            )
+            coef = self._coef_of(group)
             used = np.flatnonzero(coef.any(axis=0))
             if not len(used):
                 continue

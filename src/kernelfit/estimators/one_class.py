@@ -9,9 +9,7 @@ from sklearn.base import OutlierMixin
 from kernelfit.estimators.standard import DEVICE, StandardKernelMachine
 from kernelfit.estimators.svm import FixedKernelMachine
 from kernelfit.kernels.base import diagonal
-from kernelfit.learners.plan import Plan
 from kernelfit.tasks.losses import one_class
-from kernelfit.tasks.multiclass import Problem
 from kernelfit.utils.sklearn_private import Interval
 
 _BOUNDARY = 1e-7  # of the threshold: what is closer to it is inside
@@ -195,9 +193,6 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
     def _encode(self, y, weight):
         return y, np.ones(len(y))
 
-    def _class_of_rows(self, y):
-        return np.zeros(len(y), dtype=np.intp)
-
     def _learner(self, X, targets, weight, unit_cost, matrix):
         learner = super()._learner(X, targets, weight, unit_cost, matrix)
         largest = learner.gram.part(slice(None)).diagonal().max()
@@ -208,10 +203,6 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
                 f"got {largest:.3g}"
             )
         return learner
-
-    def _make_plan(self, learner, targets, unit_cost):
-        problem = Problem(0, slice(None), 0, targets)
-        return Plan(learner, ((problem,),), unit_cost, self._make_task, (1, 1))
 
     def _make_task(self, problem, cost):
         return one_class(cost, self.nu)

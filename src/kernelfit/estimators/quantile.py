@@ -13,6 +13,7 @@ from kernelfit.learners.plan import Plan
 from kernelfit.tasks.losses import pinball
 from kernelfit.tasks.multiclass import Problem
 from kernelfit.utils.sklearn_private import Interval
+from kernelfit.utils.validation import numbers_in
 
 
 class KernelQuantileRegressor(RegressorMachine, FixedKernelMachine):
@@ -259,10 +260,7 @@ class KernelQuantileRegressor(RegressorMachine, FixedKernelMachine):
 
 def _check_levels(quantile):
     """Return the levels as an array."""
-    try:
-        levels = np.atleast_1d(np.array(quantile, dtype=np.float64))
-    except (TypeError, ValueError):
-        levels = np.empty(0)
+    levels = np.atleast_1d(numbers_in(quantile))
     if levels.ndim != 1 or not levels.size or not np.all((levels > 0.0) & (levels < 1.0)):
         raise ValueError(
             f"expected quantile to be a number between 0 and 1, or a list of them, got {quantile!r}"

@@ -6,9 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from kernelfit.learners.plan import Plan
 from kernelfit.tasks.losses import squared, squared_tube, tube
-from kernelfit.tasks.multiclass import Problem
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.validation import check_targets
 
@@ -34,19 +32,6 @@ class RegressorMachine(RegressorMixin):
         if largest > _MAX_NUMBER:
             raise ValueError(f"expected targets up to {_MAX_NUMBER:g}, got {largest:.3g}")
         return np.asarray(y, dtype=np.float64), np.ones(len(y))
-
-    def _class_of_rows(self, y):
-        return np.zeros(len(y), dtype=np.intp)
-
-    def _make_plan(self, learner, targets, unit_cost):
-        problem = Problem(0, slice(None), 0, targets)
-        return Plan(
-            learner,
-            ((problem,),),
-            unit_cost,
-            self._make_task,
-            (1, 1),
-        )
 
     def _make_task(self, problem, cost):
         if self.loss == "squared":

@@ -22,7 +22,6 @@ from kernelfit.kernels.standard import (
     scale_gamma,
 )
 from kernelfit.learners.training import DeviceTraining, TrainingGram, fits
-from kernelfit.tasks.multiclass import problem_coef
 from kernelfit.utils.memory import available_memory, cache_bytes
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.torch_device import load_torch
@@ -184,8 +183,7 @@ class StandardKernelMachine(KernelMachine):
     def _chunk_values(self, X):
         if self._kernel_on_host:
             return super()._chunk_values(X)
-        n = len(self.intercept_)
-        coef = np.stack([problem_coef(self.dual_coef_, self.n_support_, k, n) for k in range(n)])
+        coef = self._coef_of(range(len(self.intercept_)))
         values = decision_on_device(self.kernel_, X, self.support_vectors_, coef, self.device)
         return values + self.intercept_
 
@@ -203,9 +201,7 @@ class StandardKernelMachine(KernelMachine):
         check_is_fitted(self)
         if not isinstance(getattr(self, "kernel_", None), Linear):
             raise AttributeError("coef_ is available for a linear kernel alone")
-        n = len(self.intercept_)
-        rows = [problem_coef(self.dual_coef_, self.n_support_, k, n) for k in range(n)]
-        return np.asarray(np.array(rows) @ self.support_vectors_)
+        return np.asarray(self._coef_of(range(len(self.intercept_))) @ self.support_vectors_)
 
 
 def _check_memory(n, memory, dense_bytes):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kernelfit.estimators.bank import build_bank, resolve_bank
+from kernelfit.estimators.bank import build_bank, resolve_bank, varying_columns
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.machine import KernelMachine
 from kernelfit.estimators.moderate import moderate_gamma
@@ -32,6 +32,15 @@ def _widths(X, weight, multiples):
     for end in (multiples[0], multiples[-1]):
         moderate_gamma(unit * float(end))
     return unit * multiples
+
+
+def _gaussians(families, X, weight):
+    """Yield the Gaussians on all features, and those on each."""
+    if "gaussian" in families:
+        yield WidthAtoms(X, _widths(X, weight, _GAMMAS))
+    if "feature_gaussian" in families:
+        for j in varying_columns(X):
+            yield WidthAtoms(X, _widths(X[:, [j]], weight, _FEATURE_GAMMAS), (j,))
 
 
 class UnionMachine(KernelMachine):
@@ -61,14 +70,7 @@ class UnionMachine(KernelMachine):
             raise ValueError(f"expected families among {names}, got {unknown[0]!r}")
         if not len(families) and not len(self.kernels):
             raise ValueError("expected at least one family or kernel, got none")
-        widths = []
-        if "gaussian" in families:
-            widths.append(WidthAtoms(X, _widths(X, weight, _GAMMAS)))
-        if "feature_gaussian" in families:
-            varying = np.flatnonzero(np.ptp(X, axis=0) > 0.0)
-            for j in varying if varying.size else range(X.shape[1]):
-                gammas = _widths(X[:, [j]], weight, _FEATURE_GAMMAS)
-                widths.append(WidthAtoms(X, gammas, (int(j),)))
+        widths = list(_gaussians(families, X, weight))
         sets: list[AtomSet] = [*widths]
         hull: list[Any] = [Widths(atoms.gammas, atoms.features) for atoms in widths]
         for name in ("polynomial", "tessellated"):

@@ -222,32 +222,20 @@ def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
 
 def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any], list[Any]]:
     """Return the rows and the problems of every learned kernel."""
-    classify = is_classifier(machine)
+    classify, n_problems = is_classifier(machine), len(machine.intercept_)
     if machine.loss == "one_class":
         y = np.zeros(X.shape[0])
-    targets: Any = np.asarray(y) if classify else np.asarray(y, dtype=np.float64)
-    factor = np.ones(len(y))
-    if classify:
-        targets = np.searchsorted(machine.classes_, y)
-        factor = machine.class_weight_[targets]
+    targets: Any = np.searchsorted(machine.classes_, y) if classify else np.asarray(y, np.float64)
+    factor = machine.class_weight_[targets] if classify else np.ones(len(y))
     used, total = np.flatnonzero(weight), weight[weight > 0]
     merges = isinstance(machine, PositiveMatrixMachine | UnionMachine) or hasattr(machine, "bank_")
     if merges:  # equal rows are one
         used, total = merge_rows(X, targets, weight)
     cost = machine.C * total * factor[used]
-    n_problems = len(machine.intercept_)
-    columns = np.atleast_2d(targets[used].T)
-    parts: list[tuple[Any, Any]] = [(slice(None), column) for column in columns]
-    if classify:
-        one_vs_one = getattr(machine, "multi_class", "ovr") == "ovo"
-        n_classes = len(machine.classes_)
-        parts = [(q.rows, q.p) for q in decompose(targets[used], n_classes, one_vs_one)]
-
-    levels = np.full(n_problems, np.nan)
-    if machine.loss == "pinball":
-        levels, parts = machine.quantiles_, parts * n_problems
-    elif machine.loss == "one_class":
+    if machine.loss == "one_class":
         cost = total / (machine.nu * total.sum())
+    parts = _parts(machine, targets[used])
+    levels = machine.quantiles_ if machine.loss == "pinball" else np.full(n_problems, np.nan)
 
     # Blocks that are kept side by side have no intercept; the mean of the targets stands for it.
     divided = _is_divided(machine)
@@ -280,6 +268,16 @@ def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any],
     ]
 
 
+def _parts(machine: Any, targets: Any) -> list[tuple[Any, Any]]:
+    """Return which rows every problem has, and its targets there."""
+    if is_classifier(machine):
+        one_vs_one = getattr(machine, "multi_class", "ovr") == "ovo"
+        problems = decompose(targets, len(machine.classes_), one_vs_one)
+        return [(problem.rows, problem.p) for problem in problems]
+    parts = [(slice(None), column) for column in np.atleast_2d(targets.T)]
+    return parts * len(machine.intercept_) if machine.loss == "pinball" else parts
+
+
 def _audit_group(
     machine: Any,
     X: Any,
@@ -291,34 +289,7 @@ def _audit_group(
 ) -> Audit:
     betas = np.stack([problem.beta for problem in problems])
     witnesses = np.stack([problem.witness for problem in problems])
-    K: Any = None
-    if isinstance(machine, AdaptiveMachine):
-        K, penalty, energy = _adaptive(machine, X, k, rows, problems[0])
-        decision = betas @ K
-    elif isinstance(machine, PositiveMatrixMachine):
-        kernels = machine.kernels_ if hasattr(machine, "kernels_") else [machine.kernel_]
-        kernel = kernels[k]
-        K = kernel(X[rows], X[rows])
-        decision, penalty = betas @ K, 0.0
-        energy = _largest_energy(kernel, X[rows], witnesses)
-    elif isinstance(machine, UnionMachine):
-        kernels = machine.kernels_ if hasattr(machine, "kernels_") else [machine.kernel_]
-        decision, penalty = betas @ kernels[k](X[rows], X[rows]), 0.0
-        energy = max(_hull_energy(part, X[rows], witnesses) for part in machine.hull_)
-    elif isinstance(machine, MultipleKernelMachine):
-        if machine.combination == "bayes":
-            raise ValueError("expected a machine with a certificate, got combination='bayes'")
-        penalty = 0.0
-        if machine.combination == "deep":
-            kernels = machine.kernels_ if hasattr(machine, "kernels_") else [machine.kernel_]
-            K = kernels[k](X[rows], X[rows])
-            decision, energy = betas @ K, 0.5 * float(np.sum(witnesses * (witnesses @ K)))
-        else:
-            decision, energy = _multiple(machine, X, k, rows, betas, witnesses)
-    else:
-        K = _initial_matrix(machine, X, rows)
-        decision, penalty = betas @ K, 0.0
-        energy = 0.5 * float(np.sum(witnesses * (witnesses @ K)))
+    K, decision, penalty, energy = _evaluate(machine, X, k, rows, problems[0], betas, witnesses)
     norms = 0.5 * float(np.sum(betas * decision))
     losses = sum(q.least_loss(f) for q, f in zip(problems, decision, strict=True))
     kappa = sum(q.kappa(w) for q, w in zip(problems, witnesses, strict=True))
@@ -330,6 +301,39 @@ def _audit_group(
     violation = max(max(q.violation(q.beta), q.violation(q.witness)) for q in problems)
     rounding = 64.0 * _ROUNDOFF * scale + float(np.finfo(np.float64).tiny)
     return Audit(lower, upper, upper - lower, objective, claimed, violation, rounding)
+
+
+def _evaluate(
+    machine: Any, X: Any, k: int, rows: Any, problem: _Problem, betas: Array, witnesses: Array
+) -> tuple[Array | None, Array, float, float]:
+    """Return the kernel matrix, or None of sums; decision values, penalty and largest energy."""
+    if isinstance(machine, AdaptiveMachine):
+        K, penalty, energy = _adaptive(machine, X, k, rows, problem)
+        return K, betas @ K, penalty, energy
+    if isinstance(machine, UnionMachine):
+        decision = betas @ _learned_kernel(machine, k)(X[rows], X[rows])
+        energy = max(_hull_energy(part, X[rows], witnesses) for part in machine.hull_)
+        return None, decision, 0.0, energy
+    if isinstance(machine, MultipleKernelMachine) and machine.combination != "deep":
+        decision, energy = _multiple(machine, X, k, rows, betas, witnesses)
+        return None, decision, 0.0, energy
+    if isinstance(machine, PositiveMatrixMachine):
+        kernel = _learned_kernel(machine, k)
+        K = kernel(X[rows], X[rows])
+        return K, betas @ K, 0.0, _largest_energy(kernel, X[rows], witnesses)
+    if isinstance(machine, MultipleKernelMachine):
+        K = _learned_kernel(machine, k)(X[rows], X[rows])
+    else:
+        K = _initial_matrix(machine, X, rows)
+    return K, betas @ K, 0.0, _energy(K, witnesses)
+
+
+def _learned_kernel(machine: Any, k: int) -> Any:
+    return machine.kernels_[k] if hasattr(machine, "kernels_") else machine.kernel_
+
+
+def _energy(K: Array, witnesses: Array) -> float:
+    return 0.5 * float(np.sum(witnesses * (witnesses @ K)))
 
 
 def _audit_metric(metric: Any, X: Array, y: Any) -> Audit:
@@ -426,6 +430,8 @@ def _multiple(
     machine: Any, X: Array, k: int, rows: Any, betas: Array, witnesses: Array
 ) -> tuple[Array, float]:
     """Return the decision values of a sum of kernels and the largest energy over the weights."""
+    if machine.combination == "bayes":
+        raise ValueError("expected a machine with a certificate, got combination='bayes'")
     weights = np.atleast_2d(machine.weights_)[k]
     decision, forms = np.zeros_like(betas), np.empty(len(weights))
     for m, (weight, scale) in enumerate(zip(weights, machine.scales_, strict=True)):
@@ -452,8 +458,5 @@ def _hull_energy(part: Any, X: Array, witnesses: Array) -> float:
     if isinstance(part, Widths):
         Z = X if part.features is None else X[:, list(part.features)]
         distances = ((Z[:, None] - Z) ** 2).sum(axis=2)
-        return max(
-            0.5 * float(np.sum(witnesses * (witnesses @ np.exp(-gamma * distances))))
-            for gamma in part.gammas
-        )
-    return 0.5 * float(np.sum(witnesses * (witnesses @ part(X, X))))
+        return max(_energy(np.exp(-gamma * distances), witnesses) for gamma in part.gammas)
+    return _energy(part(X, X), witnesses)

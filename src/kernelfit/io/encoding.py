@@ -50,14 +50,11 @@ class Encoder:
             return value
         if kind is float:
             return value if math.isfinite(value) else {"float": repr(value)}
-        if kind is list:
-            items = self._sequence(value, name)
-            return items if isinstance(items, list) else {"list": items}
-        if kind is tuple:
-            return {"tuple": self._sequence(value, name)}
         if kind in (set, frozenset):
-            members = sorted(value, key=lambda one: (type(one).__name__, repr(one)))
-            return {kind.__name__: self._sequence(members, name)}
+            value = sorted(value, key=lambda one: (type(one).__name__, repr(one)))
+        if kind in (list, tuple, set, frozenset):
+            items = self._sequence(value, name)
+            return items if kind is list and isinstance(items, list) else {kind.__name__: items}
         if kind is dict:
             pairs = [(k, v, f"{name}[{k!r}]") for k, v in value.items()]
             return {"dict": [[self.encode(k, at), self.encode(v, at)] for k, v, at in pairs]}
@@ -141,7 +138,7 @@ class Decoder:
     """
 
     def __init__(self, arrays: Sequence[Array], complete: bool) -> None:
-        self._arrays, self._complete = arrays, complete
+        self._complete = complete
         self._objects: list[Any] = []
         self._readers: dict[str, Callable[[Any], Any]] = {
             "array": lambda place: _at(arrays, place),

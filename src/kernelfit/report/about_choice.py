@@ -124,18 +124,18 @@ def _search(subject: Subject) -> Section:
 def _grid_picture(table: Any, best: Any) -> list[Any]:
     """Return the scores over two numeric parameters, the best over all others."""
     params = table["params"]
-    axes = [
-        name
+    values = {
+        name: sorted({p[name] for p in params if np.isfinite(p[name])})
         for name in params[0]
         if all(isinstance(p[name], float | int | np.number) for p in params)
-        and len({p[name] for p in params if np.isfinite(p[name])}) > 1
-    ][:2]
+    }
+    axes = [name for name in values if len(values[name]) > 1][:2]
     if len(axes) < 2:
         return []
-    rows, columns = (sorted({p[name] for p in params if np.isfinite(p[name])}) for name in axes)
+    rows, columns = (values[name] for name in axes)
     scores = np.full((len(rows), len(columns)), np.nan)
     for p, score in zip(params, table["mean_test_score"], strict=True):
-        if np.isfinite([p[name] for name in axes]).all() and np.isfinite(score):
+        if np.isfinite([*(p[name] for name in axes), score]).all():
             i, j = rows.index(p[axes[0]]), columns.index(p[axes[1]])
             scores[i, j] = np.nanmax([scores[i, j], score])
     low, high = np.nanmin(scores), np.nanmax(scores)

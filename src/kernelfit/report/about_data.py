@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kernelfit.report.blocks import NOTHING, Facts, Section, Table, number, shorten
-from kernelfit.report.figures import draw
+from kernelfit.report.figures import draw, draw_bars
 from kernelfit.report.subject import Subject
 from kernelfit.report.table import column, is_missing, n_rows
 
@@ -80,21 +80,13 @@ def _target(subject: Subject) -> list[Any]:
         what = "clusters" if subject.task == "clustering" else "classes"
         order = np.argsort(-counts, kind="stable")[:_MAX_CLASSES]
         order = np.sort(order)
-
-        def bars(ax: Any) -> None:
-            places = np.arange(len(order))
-            ax.barh(places, counts[order], height=0.7)
-            ax.set_yticks(places, [shorten(names[k], 20) for k in order])
-            ax.invert_yaxis()
-            ax.grid(visible=False, axis="y")
-            ax.set(xlabel="rows")
-
         listed = ", ".join(f"{names[k]}: {counts[k]}" for k in order)
         alt = f"Sizes of the {what}: {listed}"
         caption = f"Rows in each of the {len(names)} {what}"
         if len(names) > len(order):
             caption = f"Rows in the {len(order)} largest of {len(names)} {what}"
-        return [draw(bars, alt, caption, height=60 + 24 * len(order))]
+        short = [shorten(names[k], 20) for k in order]
+        return [draw_bars(short, counts[order], "rows", alt, caption, 24)]
 
     def histogram(ax: Any) -> None:
         ax.hist(y, bins="auto" if len(y) < 10_000 else 60)

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.inspection import permutation_importance
 
 from kernelfit.report.blocks import Section, shorten
-from kernelfit.report.figures import draw
+from kernelfit.report.figures import draw, draw_bars
 from kernelfit.report.subject import Subject
 from kernelfit.report.table import column, is_missing, n_rows, take, with_values_of
 
@@ -76,19 +76,13 @@ def _importances(subject: Subject) -> tuple[Any, str]:
 
 
 def _bars(subject: Subject, importances: Any, shown: Any) -> Any:
-    def paint(ax: Any) -> None:
-        places = np.arange(len(shown))
-        ax.barh(places, importances[shown], height=0.7)
-        ax.set_yticks(places, [shorten(subject.names[j], 26) for j in shown])
-        ax.invert_yaxis()
-        ax.grid(visible=False, axis="y")
-        ax.set(xlabel="importance")
-
+    names = [shorten(subject.names[j], 26) for j in shown]
     listed = ", ".join(f"{subject.names[j]} {importances[j]:.2g}" for j in shown)
     caption = "Importance of the columns"
     if len(importances) > len(shown):
         caption += f", the first {len(shown)} of {len(importances)}"
-    return draw(paint, f"Importances: {listed}", caption, height=60 + 18 * len(shown))
+    alt = f"Importances: {listed}"
+    return draw_bars(names, importances[shown], "importance", alt, caption, 18)
 
 
 def _dependence(subject: Subject, j: int) -> Any:

@@ -58,6 +58,12 @@ def _foretold(subject: Subject) -> str:
     return "" if subject.foretold is None else scored(*subject.foretold)
 
 
+def _beside_foretold(subject: Subject, blocks: list[Any]) -> Section:
+    foretold = _foretold(subject)
+    text = [f"The fit had foretold {foretold} by cross-validation."] if foretold else []
+    return Section("performance", "On new rows", text, blocks)
+
+
 def main_score(subject: Subject) -> tuple[str, str] | None:
     """Return the name and value of the score on held-out rows, or None.
 
@@ -105,9 +111,7 @@ def _classification(subject: Subject, predicted: Any) -> Section:
             blocks.append(_calibration(y, classes, scores))
     if hasattr(subject.estimator, "predict_set"):
         blocks.append(_sets(subject, classes))
-    foretold = _foretold(subject)
-    text = [f"The fit had foretold {foretold} by cross-validation."] if foretold else []
-    return Section("performance", "On new rows", text, blocks)
+    return _beside_foretold(subject, blocks)
 
 
 def _confusion(subject: Subject, classes: Any, predicted: Any) -> Confusion:
@@ -202,9 +206,7 @@ def _regression(subject: Subject, predicted: Any) -> Section:
     ]
     if hasattr(subject.estimator, "predict_interval"):
         blocks += _intervals(subject, predicted)
-    foretold = _foretold(subject)
-    text = [f"The fit had foretold {foretold} by cross-validation."] if foretold else []
-    return Section("performance", "On new rows", text, blocks)
+    return _beside_foretold(subject, blocks)
 
 
 def _intervals(subject: Subject, predicted: Any) -> list[Any]:

@@ -9,7 +9,7 @@ import io
 import itertools
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,22 @@ def draw(paint: Callable[[Any], Any], alt: str, caption: str = "", height: int =
             _plain_logarithms(one, mpl.ticker)
         figure.savefig(out, format="svg")
     return Figure(_themed(out.getvalue(), alt, height), caption or alt)
+
+
+def draw_bars(
+    names: Sequence[str], values: Any, what: str, alt: str, caption: str, space: int
+) -> Figure:
+    """Return bars from left to right with names beside them, each of which takes some points."""
+
+    def paint(ax: Any) -> None:
+        places = np.arange(len(names))
+        ax.barh(places, values, height=0.7)
+        ax.set_yticks(places, names)
+        ax.invert_yaxis()
+        ax.grid(visible=False, axis="y")
+        ax.set(xlabel=what)
+
+    return draw(paint, alt, caption, height=60 + space * len(names))
 
 
 def heat_colours(matrix: Any) -> dict[str, Any]:

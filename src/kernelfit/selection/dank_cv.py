@@ -7,10 +7,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
-from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.estimators.standard import DEVICE
 from kernelfit.estimators.svm import MULTICLASS
 from kernelfit.selection.adaptive_search import AdaptiveSearch
+from kernelfit.selection.search import REGRESSION
 from kernelfit.utils.sklearn_private import Interval
 
 
@@ -318,8 +318,7 @@ class DANKRegressorCV(RegressorMixin, AdaptiveSearch):
 
     _parameter_constraints: ClassVar[dict] = {
         **AdaptiveSearch._parameter_constraints,
-        "epsilons": ["array-like", None],
-        "loss": RegressorMachine._parameter_constraints["loss"],
+        **REGRESSION,
         "tau": [Interval(Real, 0, None, closed="left")],
         **DEVICE,
     }

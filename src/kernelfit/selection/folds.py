@@ -319,38 +319,35 @@ def _evaluate(
     n_epsilons, n_machines = len(paths) // n_groups, len(paths[0][1])
     out = np.empty((n_epsilons, n_machines, len(test), n_problems))
     initial: Any = getattr(machine, "_initial_kernel", None)
-    if machine.device is not None and initial is not None:
-        for number, (group, path) in enumerate(paths):
-            support = X[train[group[0].rows]]
-            values = decision_on_device(initial, X[test], support, _coef(path), machine.device)
-            values = (values + _intercept(path)).T.reshape(n_machines, -1, len(test))
-            problems = [problem.index for problem in group]
-            out[number // n_groups][:, :, problems] = values.swapaxes(1, 2)
-        return out
-    step = max(1, _CHUNK_BYTES // (8 * len(train)))
+    on_device = machine.device is not None and initial is not None
+    step = len(test) if on_device else max(1, _CHUNK_BYTES // (8 * len(train)))
     for first in range(0, len(test), step):
         chunk = test[first : first + step]
         part = slice(first, first + len(chunk))
-        K = None
+        shared = None
         for number, (group, path) in enumerate(paths):
-            block = out[number // n_groups]
-            problems = [problem.index for problem in group]
             rows = group[0].rows
-            if path[0].theta is None:  # one kernel along the path
-                if K is None:
+            if on_device:
+                points = X[chunk], X[train[rows]]
+                values = decision_on_device(initial, *points, _coef(path), machine.device)
+            elif path[0].theta is None:  # one kernel along the path
+                if shared is None:
                     K = across.kernel_matrix(initial, part)
-                    K = initial(X[chunk], X[train]) if K is None else K
-                values = (K[:, rows] @ _coef(path).T + _intercept(path)).T
-                block[:, part, problems] = values.reshape(n_machines, -1, len(chunk)).swapaxes(1, 2)
-                continue
-            for k, result in enumerate(path):
-                used = np.flatnonzero(result.x.any(axis=0))
-                if result.kernel is None and across.matrix is not None:  # weighed by theta
-                    K = machine._weigh(across.matrix[part][:, used], result.theta)
-                else:
-                    K = result.kernel(X[chunk], X[train[rows][used]])
-                values = K @ result.x[:, used].T
-                block[k, part, problems] = (values + result.intercept).T
+                    shared = initial(X[chunk], X[train]) if K is None else K
+                values = shared[:, rows] @ _coef(path).T
+            else:
+                learned = []
+                for result in path:
+                    used = np.flatnonzero(result.x.any(axis=0))
+                    if result.kernel is None and across.matrix is not None:  # weighed by theta
+                        K = machine._weigh(across.matrix[part][:, used], result.theta)
+                    else:
+                        K = result.kernel(X[chunk], X[train[rows][used]])
+                    learned.append(K @ result.x[:, used].T)
+                values = np.hstack(learned)
+            values = (values + _intercept(path)).T.reshape(n_machines, -1, len(chunk))
+            problems = [problem.index for problem in group]
+            out[number // n_groups][:, part, problems] = values.swapaxes(1, 2)
     return out
 
 

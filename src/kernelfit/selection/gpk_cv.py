@@ -6,8 +6,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.gpk import GPKClassifier, GPKRegressor
-from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.selection.positive_matrix_search import PositiveMatrixSearch
+from kernelfit.selection.search import REGRESSION
 from kernelfit.utils.sklearn_private import HasMethods, StrOptions
 
 
@@ -266,8 +266,7 @@ class GPKRegressorCV(RegressorMixin, PositiveMatrixSearch):
 
     _parameter_constraints: ClassVar[dict] = {
         **PositiveMatrixSearch._parameter_constraints,
-        "epsilons": ["array-like", None],
-        "loss": RegressorMachine._parameter_constraints["loss"],
+        **REGRESSION,
         "feature_map": [HasMethods(["size", "features"]), None],
         "degrees": ["array-like", None],
     }

@@ -1,5 +1,6 @@
 """What the searches over a standard kernel share: its widths, and the geometry of all kernels."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -13,53 +14,15 @@ from kernelfit.kernels.standard import (
     kernel_from_name,
     scale_gamma,
 )
-from kernelfit.selection.folds import Common, Grid
-from kernelfit.selection.search import KernelSearch, not_negative, positive
+from kernelfit.selection.folds import Common
+from kernelfit.selection.search import KernelSearch, positive
 from kernelfit.utils.memory import cache_bytes
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
 
-# Default grids, in units of the data: of gamma="scale", from wide to narrow, since among equal
-# scores the first counts, which is then the smoothest machine; of C; and of epsilon.
+# The default grid, in units of gamma="scale", from wide to narrow, since among equal scores the
+# first counts, which is then the smoothest machine.
 _GAMMAS = 4.0 ** np.arange(-4, 4)
-_CS = 4.0 ** np.arange(-3, 6)
-_EPSILONS = np.array([0.1, 0.01])
-
-
-def target_unit(y, weight):
-    """Return the spread of the targets, their weighted standard deviation; 1 where it is 0."""
-    mean = np.average(y, weights=weight)
-    spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weight)))
-    return spread if np.isfinite(spread) and spread > 0.0 else 1.0
-
-
-def loss_axes(search, y, weight, epsilons):
-    """Return the unit of C, and the values of epsilon to try; [None] where there is no tube.
-
-    Parameters
-    ----------
-    search : KernelSearch
-        Whose `loss` and, in regression, `epsilons` are used.
-    y, weight : ndarray of shape (n,)
-    epsilons : ndarray
-        To try by default, in units of the spread of the targets.
-
-    Returns
-    -------
-    unit : float
-    epsilons : list
-    """
-    if not hasattr(search, "epsilons"):
-        return 1.0, [None]
-    spread = target_unit(y, weight)
-    # With a squared loss both terms of the objective have the unit of squared targets.
-    unit = 1.0 if search.loss.startswith("squared") else spread
-    if search.loss != "squared":
-        given = spread * epsilons if search.epsilons is None else search.epsilons
-        return unit, not_negative(given, "epsilons")
-    if search.epsilons is not None:
-        raise ValueError("expected epsilons=None for loss='squared', which has no tube")
-    return unit, [None]
 
 
 class StandardKernelSearch(KernelSearch):
@@ -83,25 +46,19 @@ class StandardKernelSearch(KernelSearch):
         "cache_size",
     )
 
-    _default_Cs = _CS
+    _default_Cs = 4.0 ** np.arange(-3, 6)
+    _default_epsilons = np.array([0.1, 0.01])
 
     def _machine(self, **params):
-        """Return an unfitted machine with the search's fixed parameters and others."""
-        fixed = {name: getattr(self, name) for name in (*self._names, "verbose")}
-        machine = self._machine_class(**{**fixed, **params})
+        machine = super()._machine(**params)
         machine._memory = self._memory
         return machine
 
-    def _grid(self, X, y, weight):
-        unit, epsilons = loss_axes(self, y, weight, _EPSILONS)
+    def _loss_axes(self, X, y, weight):
+        unit, epsilons = super()._loss_axes(X, y, weight)
         if self.kernel == "linear":
             unit *= scale_gamma(X, weight)  # the kernel is that of features of another scale
-        Cs = positive(unit * self._default_Cs if self.Cs is None else self.Cs, "Cs")
-        return Grid(self._kernel_params(X, weight), epsilons, Cs, self._etas())
-
-    def _etas(self):
-        """Return the values of eta to try; None for machines without it."""
-        return [None]
+        return unit, epsilons
 
     @property
     def _has_gamma(self):
@@ -144,8 +101,7 @@ class StandardKernelSearch(KernelSearch):
 
             def more_gammas(values):
                 new = [{"gamma": float(gamma)} for gamma in values]
-                rest = grid.epsilons, grid.Cs, grid.etas
-                return Grid([*grid.kernels, *new], *rest), Grid(new, *rest)
+                return replace(grid, kernels=[*grid.kernels, *new]), replace(grid, kernels=new)
 
             yield "gamma", more_gammas
 

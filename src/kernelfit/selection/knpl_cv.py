@@ -6,9 +6,9 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
-from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.estimators.svm import MULTICLASS
 from kernelfit.selection.adaptive_search import AdaptiveSearch
+from kernelfit.selection.search import REGRESSION
 
 
 class KNPLClassifierCV(ClassifierMixin, AdaptiveSearch):
@@ -301,8 +301,7 @@ class KNPLRegressorCV(RegressorMixin, AdaptiveSearch):
 
     _parameter_constraints: ClassVar[dict] = {
         **AdaptiveSearch._parameter_constraints,
-        "epsilons": ["array-like", None],
-        "loss": RegressorMachine._parameter_constraints["loss"],
+        **REGRESSION,
     }
     _machine_class = KNPLRegressor
 

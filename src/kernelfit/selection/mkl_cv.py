@@ -2,19 +2,14 @@
 
 from typing import ClassVar
 
-import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
 from kernelfit.estimators.multiple import MultipleKernelMachine
-from kernelfit.estimators.regressor import RegressorMachine
-from kernelfit.selection.folds import Common, Grid
-from kernelfit.selection.kernel_search import loss_axes
-from kernelfit.selection.search import KernelSearch, positive
+from kernelfit.selection.folds import Common
+from kernelfit.selection.search import REGRESSION, KernelSearch, positive
 
-_CS = np.array([0.1, 1.0, 10.0, 100.0])
-_EPSILONS = np.array([0.1])
 _PS = (1.0, 4.0 / 3.0, 2.0, 4.0)
 
 
@@ -41,19 +36,12 @@ class MultipleKernelSearch(KernelSearch):
     )
 
     def _machine(self, **params):
-        """Return an unfitted machine with the search's fixed parameters and others."""
-        fixed = {name: getattr(self, name) for name in (*self._names, "verbose")}
-        machine = self._machine_class(**{**fixed, **params})
+        machine = super()._machine(**params)
         if hasattr(self, "feature_names_in_"):  # by which kernels may name their features
             machine.feature_names_in_ = self.feature_names_in_
         return machine
 
-    def _grid(self, X, y, weight):
-        unit, epsilons = loss_axes(self, y, weight, _EPSILONS)
-        Cs = positive(unit * _CS if self.Cs is None else self.Cs, "Cs")
-        return Grid(self._kernel_params(), epsilons, Cs)
-
-    def _kernel_params(self):
+    def _kernel_params(self, X, weight):
         """Return the parameters of the families of the grid."""
         if self.combination != "lp":
             if self.ps is not None:
@@ -340,8 +328,7 @@ class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
 
     _parameter_constraints: ClassVar[dict] = {
         **MultipleKernelSearch._parameter_constraints,
-        "epsilons": ["array-like", None],
-        "loss": RegressorMachine._parameter_constraints["loss"],
+        **REGRESSION,
     }
     _machine_class = MKLRegressor
 

@@ -2,16 +2,10 @@
 
 from typing import ClassVar
 
-import numpy as np
-
 from kernelfit.learners.positive_matrix import SOLVERS
-from kernelfit.selection.folds import Grid
-from kernelfit.selection.kernel_search import loss_axes
-from kernelfit.selection.search import KernelSearch, not_negative, positive
+from kernelfit.selection.search import KernelSearch, not_negative
 from kernelfit.utils.sklearn_private import StrOptions
 
-_CS = np.array([0.1, 1.0, 10.0, 100.0])
-_EPSILONS = np.array([0.1])
 _DELTAS, _DEGREES = (0.1, 0.5, 2.0), (1, 2, 3)
 
 
@@ -33,17 +27,7 @@ class PositiveMatrixSearch(KernelSearch):
         "cache_size",
     )
 
-    def _machine(self, **params):
-        """Return an unfitted machine with the search's fixed parameters and others."""
-        fixed = {name: getattr(self, name) for name in (*self._names, "verbose")}
-        return self._machine_class(**{**fixed, **params})
-
-    def _grid(self, X, y, weight):
-        unit, epsilons = loss_axes(self, y, weight, _EPSILONS)
-        Cs = positive(unit * _CS if self.Cs is None else self.Cs, "Cs")
-        return Grid(self._kernel_params(), epsilons, Cs)
-
-    def _kernel_params(self):
+    def _kernel_params(self, X, weight):
         """Return the parameters of the bases of the grid."""
         if hasattr(self, "deltas"):
             deltas = _DELTAS if self.deltas is None else self.deltas

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.selection.calibration import with_largest
 from kernelfit.selection.folds import Cell, Common, FoldValues, Grid, Parts, Training
 from kernelfit.selection.scoring import UNCALIBRATED, FoldScorer
@@ -23,10 +24,15 @@ from kernelfit.utils.folds import split_folds
 from kernelfit.utils.memory import available_memory
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval
-from kernelfit.utils.validation import check_weights
+from kernelfit.utils.validation import check_weights, numbers_in
 
 _MACHINE_SHARE = 0.25  # of the available memory for a machine of a search with cache_size="auto"
 _EXTENSIONS = 3  # of a default grid whose best candidate is at its edge
+# Of the searches for regressors.
+REGRESSION = {
+    "epsilons": ["array-like", None],
+    "loss": RegressorMachine._parameter_constraints["loss"],
+}
 
 
 def _classifies(search):
@@ -36,8 +42,8 @@ def _classifies(search):
 class KernelSearch(BaseEstimator):
     """Base of the cross-validated estimators.
 
-    A subclass gives ``_machine(**params)``, an unfitted machine with its fixed parameters, and
-    ``_grid(X, y, weight)``.
+    A subclass gives ``_machine_class``, ``_names``, the parameters that all its machines share, and
+    ``_kernel_params(X, weight)``, the parameters of the kernels of the grid.
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -54,6 +60,9 @@ class KernelSearch(BaseEstimator):
         "checkpoint": [str, PathLike, None],
         "verbose": ["verbose"],
     }
+    # Grids in units of the targets; see `_loss_axes`.
+    _default_Cs = np.array([0.1, 1.0, 10.0, 100.0])
+    _default_epsilons = np.array([0.1])
     _prefer = "processes"  # most of the work is not compiled, and so holds the interpreter's lock
     device = None  # where the search has no such parameter
     _memory: float | None = None  # that cache_size="auto" of a machine takes a share of
@@ -120,6 +129,34 @@ class KernelSearch(BaseEstimator):
         scorer = FoldScorer(self, X, y, weight, sample_weight is not None)
         grid = self._grid(X, y, weight)
         return grid, Work(self, Parts((X, y, weight), splits, self._common(X))), scorer
+
+    def _machine(self, **params):
+        """Return an unfitted machine with the search's fixed parameters and others."""
+        fixed = {name: getattr(self, name) for name in (*self._names, "verbose")}
+        return self._machine_class(**{**fixed, **params})
+
+    def _grid(self, X, y, weight):
+        unit, epsilons = self._loss_axes(X, y, weight)
+        Cs = positive(unit * self._default_Cs if self.Cs is None else self.Cs, "Cs")
+        return Grid(self._kernel_params(X, weight), epsilons, Cs, self._etas())
+
+    def _loss_axes(self, X, y, weight):
+        """Return the unit of C, and the values of epsilon to try; [None] where there is no tube."""
+        if not hasattr(self, "epsilons"):
+            return 1.0, [None]
+        spread = target_unit(y, weight)
+        # With a squared loss both terms of the objective have the unit of squared targets.
+        unit = 1.0 if self.loss.startswith("squared") else spread
+        if self.loss != "squared":
+            given = spread * self._default_epsilons if self.epsilons is None else self.epsilons
+            return unit, not_negative(given, "epsilons")
+        if self.epsilons is not None:
+            raise ValueError("expected epsilons=None for loss='squared', which has no tube")
+        return unit, [None]
+
+    def _etas(self):
+        """Return the values of eta to try; None for machines without it."""
+        return [None]
 
     def _splits(self, X, y, weight, groups):
         """Return the training and test rows of every fold."""
@@ -277,8 +314,7 @@ class KernelSearch(BaseEstimator):
         if self.Cs is None:
 
             def more_costs(values):
-                new = Grid(grid.kernels, grid.epsilons, values, grid.etas)
-                return Grid(grid.kernels, grid.epsilons, [*grid.Cs, *values], grid.etas), new
+                return replace(grid, Cs=[*grid.Cs, *values]), replace(grid, Cs=values)
 
             yield "C", more_costs
 
@@ -387,6 +423,13 @@ class KernelSearch(BaseEstimator):
             )
 
 
+def target_unit(y, weight):
+    """Return the spread of the targets, their weighted standard deviation; 1 where it is 0."""
+    mean = np.average(y, weights=weight)
+    spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weight)))
+    return spread if np.isfinite(spread) and spread > 0.0 else 1.0
+
+
 def _key(params):
     return tuple(sorted(params.items(), key=lambda item: item[0]))
 
@@ -431,10 +474,7 @@ def not_negative(values, name):
 
 
 def _numbers(values, name, kind, allowed):
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
+    array = numbers_in(values)
     if array.ndim != 1 or not array.size or not np.all(allowed(array) & np.isfinite(array)):
         raise ValueError(f"expected {name} to be a list of {kind}, got {values!r}")
     return array.tolist()

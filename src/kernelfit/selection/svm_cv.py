@@ -5,10 +5,10 @@ from typing import ClassVar
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
-from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.estimators.standard import DEVICE
 from kernelfit.estimators.svm import MULTICLASS, KernelSVC, KernelSVR
 from kernelfit.selection.kernel_search import StandardKernelSearch
+from kernelfit.selection.search import REGRESSION
 
 
 class KernelSVCCV(ClassifierMixin, StandardKernelSearch):
@@ -297,8 +297,7 @@ class KernelSVRCV(RegressorMixin, StandardKernelSearch):
     _parameter_constraints: ClassVar[dict] = {
         **StandardKernelSearch._parameter_constraints,
         "cache_size": KernelSVC._parameter_constraints["cache_size"],
-        "epsilons": ["array-like", None],
-        "loss": RegressorMachine._parameter_constraints["loss"],
+        **REGRESSION,
         **DEVICE,
     }
     _machine_class = KernelSVR

@@ -5,10 +5,10 @@ from typing import ClassVar
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kernelfit.estimators.classifier import ClassifierMachine
-from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.estimators.standard import DEVICE
 from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
 from kernelfit.selection.positive_matrix_search import PositiveMatrixSearch
+from kernelfit.selection.search import REGRESSION
 from kernelfit.utils.sklearn_private import StrOptions
 
 
@@ -293,8 +293,7 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
 
     _parameter_constraints: ClassVar[dict] = {
         **PositiveMatrixSearch._parameter_constraints,
-        "epsilons": ["array-like", None],
-        "loss": RegressorMachine._parameter_constraints["loss"],
+        **REGRESSION,
         "basis": [StrOptions({"x", "xz"})],
         "deltas": ["array-like", None],
         **DEVICE,

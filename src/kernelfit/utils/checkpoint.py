@@ -83,9 +83,7 @@ class Checkpoint:
                 np.load(file, allow_pickle=False) as arrays,
             ):
                 return dict(arrays)
-        except FileNotFoundError:
-            return None
-        except (ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        except (FileNotFoundError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
             return None
 
     def put(self, key: str, arrays: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -142,9 +143,8 @@ class _Cache:
     def save_overload(self, signature: Any, result: Any) -> None:
         """Save a compiled function."""
         try:
-            self._storage.save_overload(signature, result)
-        except OSError:  # such as a full disk
-            pass
+            with suppress(OSError):  # such as a full disk
+                self._storage.save_overload(signature, result)
         finally:
             _turn.end()
 
@@ -165,10 +165,8 @@ class _Cache:
 
     def flush(self) -> None:
         """Forget all that has been saved."""
-        try:
+        with suppress(OSError):
             self._storage.flush()
-        except OSError:
-            pass
 
     def enable(self) -> None:
         """Switch the cache on."""

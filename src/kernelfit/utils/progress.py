@@ -43,8 +43,12 @@ def announce_compilation(kept: bool) -> None:
     where = "once a kind of model on this machine (some seconds)"
     if not kept:
         where = "in every process (some seconds), as no folder for a cache can be written"
+    _tell(f"kernelfit: compiling its numerical core, {where}\n")
+
+
+def _tell(text: str) -> None:
     with suppress(AttributeError, OSError, ValueError):  # stderr may be missing or closed
-        sys.stderr.write(f"kernelfit: compiling its numerical core, {where}\n")
+        sys.stderr.write(text)
         sys.stderr.flush()
 
 
@@ -106,7 +110,7 @@ class ProgressBar:
 
     def __exit__(self, *exception: object) -> None:
         if self._width:
-            self._write("\n")
+            _tell("\n")
 
     def show(self, done: int, total: int, what: str, found: Sequence[Any]) -> None:
         """Say that some of all units of work are done, the last of which was `what`."""
@@ -120,10 +124,5 @@ class ProgressBar:
             f"[{'#' * filled}{'.' * (20 - filled)}] {what}; best: {best.members[0].name}, "
             f"loss {best.losses[0]:.4g}; {spent:.0f} s, about {max(left, 0.0):.0f} s left"
         )
-        self._write("\r" + line.ljust(self._width))
+        _tell("\r" + line.ljust(self._width))
         self._width = len(line)
-
-    def _write(self, text: str) -> None:
-        with suppress(AttributeError, OSError, ValueError):  # stderr may be missing or closed
-            sys.stderr.write(text)
-            sys.stderr.flush()

@@ -102,6 +102,14 @@ def check_labels(y: NDArray[Any]) -> NDArray[Any]:
     return y
 
 
+def numbers_in(values: Any) -> NDArray[np.float64]:
+    """Return values as an array of numbers, an empty one where they are none."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
 def check_widths(gamma: ArrayLike, n_features: int) -> NDArray[np.float64]:
     """Return one gamma a feature.
 
@@ -115,10 +123,7 @@ def check_widths(gamma: ArrayLike, n_features: int) -> NDArray[np.float64]:
     ndarray of shape (n_features,)
         Finite and not negative, at least one positive.
     """
-    try:
-        widths = np.array(gamma, dtype=np.float64)
-    except (TypeError, ValueError):
-        widths = np.empty(0)
+    widths = numbers_in(gamma)
     good = widths.shape == (n_features,) and bool(np.isfinite(widths).all())
     if not (good and widths.min() >= 0.0 and widths.any()):
         raise ValueError(

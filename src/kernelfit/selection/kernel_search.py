@@ -127,7 +127,7 @@ class StandardKernelSearch(KernelSearch):
         if self.device is not None and self.kernel != "precomputed":
             return Common()
         if callable(self.kernel):
-            matrix = c_ordered(CheckedKernel(self.kernel)(X, X))
+            matrix = c_ordered(CheckedKernel(self.kernel).given(X, X))
             check_kernel_matrix(matrix, "the matrix returned by the kernel")
             return Common(matrix=matrix, final=True)
         if self.kernel == "precomputed":

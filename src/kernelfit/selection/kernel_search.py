@@ -14,7 +14,7 @@ from kernelfit.kernels.standard import (
     scale_gamma,
 )
 from kernelfit.selection.folds import Common, Grid
-from kernelfit.selection.search import KernelSearch, not_negative, positive
+from kernelfit.selection.search import KernelSearch, not_negative, positive, spread
 from kernelfit.utils.memory import cache_bytes
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
@@ -24,13 +24,9 @@ from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
 _GAMMAS = 4.0 ** np.arange(-4, 4)
 _CS = 4.0 ** np.arange(-3, 6)
 _EPSILONS = np.array([0.1, 0.01])
-
-
-def target_unit(y, weight):
-    """Return the spread of the targets, their weighted standard deviation; 1 where it is 0."""
-    mean = np.average(y, weights=weight)
-    spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weight)))
-    return spread if np.isfinite(spread) and spread > 0.0 else 1.0
+# What is expected of the units of C.
+SPREAD = "a moderate spread of the targets"
+_VARIANCE = "a moderate inverse variance of the features"
 
 
 def loss_axes(search, y, weight, epsilons):
@@ -51,11 +47,11 @@ def loss_axes(search, y, weight, epsilons):
     """
     if not hasattr(search, "epsilons"):
         return 1.0, [None]
-    spread = target_unit(y, weight)
+    scale = float(spread(y, weight)) or 1.0
     # With a squared loss both terms of the objective have the unit of squared targets.
-    unit = 1.0 if search.loss.startswith("squared") else spread
+    unit = 1.0 if search.loss.startswith("squared") else scale
     if search.loss != "squared":
-        given = spread * epsilons if search.epsilons is None else search.epsilons
+        given = scale * epsilons if search.epsilons is None else search.epsilons
         return unit, not_negative(given, "epsilons")
     if search.epsilons is not None:
         raise ValueError("expected epsilons=None for loss='squared', which has no tube")
@@ -94,9 +90,10 @@ class StandardKernelSearch(KernelSearch):
 
     def _grid(self, X, y, weight):
         unit, epsilons = loss_axes(self, y, weight, _EPSILONS)
-        if self.kernel == "linear":
-            unit *= scale_gamma(X, weight)  # the kernel is that of features of another scale
-        Cs = positive(unit * self._default_Cs if self.Cs is None else self.Cs, "Cs")
+        units = {SPREAD: unit}
+        if isinstance(self.kernel, str) and self.kernel == "linear":
+            units[_VARIANCE] = scale_gamma(X, weight)  # it is that of features of another scale
+        Cs = self._costs(self._default_Cs, y, weight, units)
         return Grid(self._kernel_params(X, weight), epsilons, Cs, self._etas())
 
     def _etas(self):

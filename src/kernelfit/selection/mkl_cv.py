@@ -10,7 +10,7 @@ from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
 from kernelfit.estimators.multiple import MultipleKernelMachine
 from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.selection.folds import Common, Grid
-from kernelfit.selection.kernel_search import loss_axes
+from kernelfit.selection.kernel_search import SPREAD, loss_axes
 from kernelfit.selection.search import KernelSearch, positive
 
 _CS = np.array([0.1, 1.0, 10.0, 100.0])
@@ -50,7 +50,7 @@ class MultipleKernelSearch(KernelSearch):
 
     def _grid(self, X, y, weight):
         unit, epsilons = loss_axes(self, y, weight, _EPSILONS)
-        Cs = positive(unit * _CS if self.Cs is None else self.Cs, "Cs")
+        Cs = self._costs(_CS, y, weight, {SPREAD: unit})
         return Grid(self._kernel_params(), epsilons, Cs)
 
     def _kernel_params(self):

@@ -6,8 +6,8 @@ import numpy as np
 
 from kernelfit.learners.positive_matrix import SOLVERS
 from kernelfit.selection.folds import Grid
-from kernelfit.selection.kernel_search import loss_axes
-from kernelfit.selection.search import KernelSearch, not_negative, positive
+from kernelfit.selection.kernel_search import SPREAD, loss_axes
+from kernelfit.selection.search import KernelSearch, not_negative
 from kernelfit.utils.sklearn_private import StrOptions
 
 _CS = np.array([0.1, 1.0, 10.0, 100.0])
@@ -40,7 +40,7 @@ class PositiveMatrixSearch(KernelSearch):
 
     def _grid(self, X, y, weight):
         unit, epsilons = loss_axes(self, y, weight, _EPSILONS)
-        Cs = positive(unit * _CS if self.Cs is None else self.Cs, "Cs")
+        Cs = self._costs(_CS, y, weight, {SPREAD: unit})
         return Grid(self._kernel_params(), epsilons, Cs)
 
     def _kernel_params(self):

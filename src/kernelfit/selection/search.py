@@ -26,6 +26,7 @@ from kernelfit.utils.sklearn_private import Interval
 from kernelfit.utils.validation import check_weights
 
 _MACHINE_SHARE = 0.25  # of the available memory for a machine of a search with cache_size="auto"
+_LEAST_SPREAD = 1e-152  # of targets: squares of their fractions do not vanish
 _EXTENSIONS = 3  # of a default grid whose best candidate is at its edge
 
 
@@ -57,6 +58,7 @@ class KernelSearch(BaseEstimator):
     _prefer = "processes"  # most of the work is not compiled, and so holds the interpreter's lock
     device = None  # where the search has no such parameter
     _memory: float | None = None  # that cache_size="auto" of a machine takes a share of
+    _cost_limits = (0.0, np.inf)  # of a default grid of C, which extensions keep, too
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -115,6 +117,8 @@ class KernelSearch(BaseEstimator):
         X, y = machine._check_training_data(X, y, owner=self)
         weight = check_weights(sample_weight, len(y))
         machine._encode(y, weight)  # complains of targets before any fold does
+        if not is_classifier(self):
+            _check_spread(y, weight)
         splits = self._splits(X, y, weight, groups)
         self._check_folds(y, weight, splits)
         scorer = FoldScorer(self, X, y, weight, sample_weight is not None)
@@ -258,7 +262,10 @@ class KernelSearch(BaseEstimator):
                 beyond = [values[0] / ratio, values[0] / ratio**2]
                 if place:
                     beyond = [values[-1] * ratio, values[-1] * ratio**2]
-                return extended([float(value) for value in beyond])
+                least, most = self._cost_limits if name == "C" else (0.0, np.inf)
+                beyond = [float(value) for value in beyond if least <= value <= most]
+                if beyond:
+                    return extended(beyond)
         return None
 
     def _gains(self, table, best, other):
@@ -281,6 +288,41 @@ class KernelSearch(BaseEstimator):
                 return Grid(grid.kernels, grid.epsilons, [*grid.Cs, *values], grid.etas), new
 
             yield "C", more_costs
+
+    def _costs(self, default, y, weight, units):
+        """Return the values of C to try.
+
+        Parameters
+        ----------
+        default : ndarray
+            The values without unit, for ``Cs=None``.
+        y, weight : ndarray of shape (n,)
+        units : dict
+            The factors of the unit of the default values, by what is expected of the data.
+
+        Returns
+        -------
+        list of float
+        """
+        if self.Cs is not None:
+            return positive(self.Cs, "Cs")
+        machine = self._machine()
+        largest = float((weight * machine._encode(y, weight)[1]).max())
+        least, most = machine._cost_range
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            Cs = default * np.prod(list(units.values()))
+        costs = Cs * min(largest, most)
+        fine = Cs.min() > 0.0 and costs.min() >= least and costs.max() <= most
+        with np.errstate(divide="ignore"):
+            what = max(units, key=lambda name: abs(np.log(units[name])))
+        if not fine and units[what] != 1.0:  # else it is the weights, of which machines complain
+            cost, limit = (costs.max(), most) if costs.max() > most else (costs.min(), least)
+            raise ValueError(
+                f"expected {what}, the unit of the default Cs, got {units[what]:.3g}, which makes "
+                f"a cost of {cost:.3g}, beyond {limit:g}: scale the data or give Cs"
+            )
+        self._cost_limits = least / largest, most / largest
+        return positive(Cs, "Cs")
 
     def _check_folds(self, y, weight, splits):
         """Complain of the classes of a fold before any machine is trained, and name the fold."""
@@ -407,6 +449,25 @@ def _joined(folds, more):
         }
         joined.append(replace(a, n_unconverged=a.n_unconverged + b.n_unconverged, **arrays))
     return joined
+
+
+def spread(y, weight):
+    """Return the weighted standard deviation of targets, of each column of them."""
+    off = y - np.average(y, axis=0, weights=weight)
+    size = np.abs(off).max(axis=0)
+    # In units of the largest, squares neither overflow nor vanish.
+    unit = np.where(size > 0.0, size, 1.0)
+    return size * np.sqrt(np.average((off / unit) ** 2, axis=0, weights=weight))
+
+
+def _check_spread(y, weight):
+    """Complain of targets whose squares vanish, and with them errors and scores."""
+    found = np.atleast_1d(spread(y, weight))
+    if np.any((found > 0.0) & (found < _LEAST_SPREAD)):
+        raise ValueError(
+            f"expected targets with a spread of at least {_LEAST_SPREAD:g}, or without any, got "
+            f"{found[found > 0.0].min():.3g}: scale the targets"
+        )
 
 
 def _rows(number, fold, weight):

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_friedman1, make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import scale
@@ -15,9 +16,11 @@ from sklearn.svm import SVC, SVR
 from kernelfit import (
     KernelSVC,
     KernelSVR,
+    KernelUnionClassifier,
     MKLClassifier,
     MKLClassifierCV,
     MKLRegressor,
+    MKLRegressorCV,
     TKLClassifier,
 )
 from kernelfit.inspection import audit
@@ -363,6 +366,66 @@ def test_complaints_of_given_matrices():
         ValueError, match=r"has 2 kernels, .* expecting 3: .*\(n_test, 120, 3\), got"
     ):
         model.fit(K, y).predict(K[:, :, :2])
+
+
+def single(X, Y):
+    return (X @ Y.T).astype(np.float32)
+
+
+def wide(X, Y):
+    return rbf_kernel(X, Y, gamma=1e-3).astype(np.float32)
+
+
+@pytest.mark.parametrize("combination", ["average", "simple", "lp", "alignment", "pwmk"])
+@pytest.mark.parametrize("machine", [MKLClassifier, MKLRegressor])
+def test_matrices_in_single_precision_are_judged_by_its_rounding(machine, combination):
+    X, y = moons()
+    K = np.stack([single(X, X), wide(X, X)], axis=2)
+    assert min(np.linalg.eigvalsh(K[:, :, m].astype(float))[0] for m in (0, 1)) < -1e-9 * 120
+    model = machine(C=10.0, kernels="precomputed", combination=combination, p=2.0).fit(K, y)
+    assert model.status_ == "proved" and audit(model, K, y).confirmed
+    with pytest.raises(ValueError, match=r"matrix [01] to be positive semidefinite, got negative"):
+        machine(kernels="precomputed", combination=combination).fit(K.astype(np.float64), y)
+    K[:, :, 1] -= 1e-3 * np.eye(len(K), dtype=np.float32)
+    with pytest.raises(ValueError, match="precomputed matrix 1 to be positive semidefinite"):
+        machine(kernels="precomputed", combination=combination).fit(K, y)
+
+
+def test_one_matrix_in_single_precision_is_that_of_the_plain_machine():
+    X, y = moons()
+    K = wide(X, X)
+    plain = KernelSVC(C=1e4, kernel="precomputed").fit(K, y)
+    model = MKLClassifier(C=1e4, kernels="precomputed").fit(K, y)
+    assert plain.status_ == model.status_ == "proved"
+    assert_allclose(model.objective_, plain.objective_, rtol=1e-9)
+    assert_allclose(model.decision_function(K), plain.decision_function(K), atol=1e-5)
+
+
+@pytest.mark.parametrize("search", [MKLClassifierCV, MKLRegressorCV])
+def test_searches_take_matrices_in_single_precision(search):
+    X, y = moons(60)
+    K = np.stack([single(X, X), wide(X, X)], axis=2)
+    model = search(Cs=[1.0, 10.0], kernels="precomputed").fit(K, y)
+    assert model.best_estimator_.status_ == "proved" and audit(model, K, y).confirmed
+
+
+@pytest.mark.parametrize("machine", [KernelUnionClassifier, MKLClassifier])
+def test_callables_in_single_precision_are_judged_by_its_rounding(machine):
+    X, y = moons()
+    options = {"families": []} if machine is KernelUnionClassifier else {}
+    model = machine(C=1e3, kernels=[single, wide], **options).fit(X, y)
+    assert model.status_ == "proved" and audit(model, X, y).confirmed
+    plain = KernelSVC(C=1e3, kernel=wide).fit(X, y)
+    assert plain.status_ == "proved" and audit(plain, X, y).confirmed
+
+
+def test_noise_above_the_linear_term_ends_without_warnings_of_numpy():
+    X = np.random.default_rng(0).standard_normal((100, 2))
+    K = [rbf_kernel(X, gamma=gamma) for gamma in (1e-6, 3e-6)] + [X @ X.T]
+    K = np.stack(K, axis=2).astype(np.float32)
+    model = MKLRegressor(C=1e6, epsilon=0.01, kernels="precomputed")
+    with pytest.warns(ConvergenceWarning, match="rounding prevents more"):
+        model.fit(K, np.sin(X[:, 0]))
 
 
 def test_a_learned_kernel_names_the_features_that_it_needs():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
 
 import kernelfit
 from kernelfit.inspection import audit
@@ -103,6 +104,14 @@ def test_false_certificates_are_refused(model):
     unbalanced = copy.deepcopy(model)  # a sum that is not zero
     unbalanced.dual_coef_ = np.maximum(model.dual_coef_, 0.0)
     assert not audit(unbalanced, X, y).confirmed
+
+
+def test_decision_values_of_a_bank_may_cancel_out():
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    y = X[:, 0] * X[:, 1] > 0
+    K = rbf_kernel(X, gamma=0.01).astype(np.float32)
+    model = kernelfit.MKLClassifier(C=1e6, kernels="precomputed").fit(K, y)
+    assert audit(model, K, y).confirmed
 
 
 def test_bad_input_is_named():

@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.svm import SVC
 
 from kernelfit import KernelSVC, KernelSVCCV, KernelSVR
@@ -106,3 +107,22 @@ def test_one_gamma_a_feature(X):
     for wrong in ([1.0, 2.0], [1.0, -1.0, 1.0, 1.0], [0.0] * 4, [[1.0] * 4], [np.nan] * 4):
         with pytest.raises(ValueError, match="expected gamma to be a number or 4 numbers >= 0"):
             KernelSVR(gamma=wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("name", [name for name in KERNEL_NAMES if name not in ("linear", "poly")])
+@pytest.mark.parametrize("rows_at_a_time", [False, True])
+def test_widths_that_overflow_with_the_features_are_refused(name, rows_at_a_time, X, y):
+    options = {"cache_size": 1e-3} if rows_at_a_time else {}
+    machine = KernelSVC(kernel=name, gamma=[1e-308, 1e308, 1e-308, 1e-308], **options)
+    message = "^expected gamma and features of moderate size, got overflow .* in feature 1$"
+    with pytest.raises(ValueError, match=message):
+        machine.fit(1e160 * X, y)
+    fine = machine.set_params(gamma=[1e308, 1e-308, 0.0, 0.0]).fit(1e-300 * X, y)
+    assert fine.status_ == "proved" and audit(fine, 1e-300 * X, y).confirmed
+    far = X.copy()
+    far[0, 0] = 1e160
+    with pytest.raises(ValueError, match=r"got overflow of their product in feature 0"):
+        fine.predict(far)
+    sparse_kernel = RBF((1e308, 1.0))
+    with pytest.raises(ValueError, match=r"got overflow of their product in feature 0"):
+        sparse_kernel(sparse.csr_array([[1e160, 0.0], [0.0, 1.0]]))

@@ -118,6 +118,11 @@ def test_squared_distances_where_squares_overflow(to):
     moderate = squared_distances(to(X))
     near = squared_distances(to(X * 1e152), to(X[:2] * 1e152))
     np.testing.assert_allclose(near, moderate[:, :2] * 1e304, rtol=1e-12, atol=1e291)
+    sums = squared_distances(to(np.full((40, 70), 1e307) * np.sign(X[0])))
+    np.testing.assert_array_equal(sums, 0.0)
+    for scale in (1e153, 1e307):  # of which squares and sums are near the largest number
+        huge = squared_distances(to(np.vstack([X * scale] * 7)))
+        np.testing.assert_array_equal(huge == 0.0, np.tile(np.eye(6), (7, 7)))
 
 
 def test_equal_sparse_points_are_at_distance_zero():

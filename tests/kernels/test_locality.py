@@ -102,9 +102,10 @@ def test_any_scale(few, X):
         np.testing.assert_allclose(local.rows(everything), plain.rows(everything), atol=1e-15)
 
 
-def test_widths_that_overflow_are_left_to_others(few):
+def test_widths_that_overflow_are_refused(few):
     X = categories() * 1e160
-    assert locality_order(RBF(np.r_[np.full(5, 1e308), np.full(6, 1e-308)]), X) is None
+    with pytest.raises(ValueError, match="got overflow of their product in feature 0"):
+        locality_order(RBF(np.r_[np.full(5, 1e308), np.full(6, 1e-308)]), X)
 
 
 def test_threads_change_no_bit(few, monkeypatch):

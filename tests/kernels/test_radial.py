@@ -127,6 +127,9 @@ def test_limits(X, Y):
     far = np.array([[1e200], [-1e200]])
     for kernel in (Exponential(1.0), Matern(1.0), Matern(1.0, 2.5), RationalQuadratic(1.0)):
         np.testing.assert_array_equal(kernel(far), np.eye(2))
+    narrow = (Matern(1e308), Matern(1e308, 2.5), RationalQuadratic(1e308, 0.1), RBF(1e308))
+    for kernel in (*narrow, Laplacian(1e308), Exponential(1e308)):
+        np.testing.assert_array_equal(kernel(np.array([[0.0], [1.0]])).round(9), np.eye(2))
 
 
 def test_exponential_of_close_points_with_many_features():

@@ -19,6 +19,7 @@ from kernelfit import (
     KernelSVCCV,
     KernelSVRCV,
     KNPLRegressorCV,
+    MKLRegressorCV,
     TKLClassifierCV,
     TKLRegressorCV,
 )
@@ -61,6 +62,50 @@ def test_the_unit_of_the_targets_does_not_matter(search, unit):
         else:
             assert_allclose(other.best_params_[name], factor * value, rtol=1e-9)
     assert_allclose(other.predict(X), unit * one.predict(X), rtol=1e-2, atol=1e-2 * unit * y.std())
+
+
+def waves():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    return X, np.sin(X[:, 0])
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        MKLRegressorCV(kernels=["rbf", "linear"], cv=2),
+        KernelSVRCV(gammas=["scale"], cv=2),
+        TKLRegressorCV(deltas=[0.5], cv=2),
+        DANKRegressorCV(gammas=["scale"], cv=2),
+    ],
+    ids=repr,
+)
+def test_costs_that_nobody_gave_are_named_by_their_unit(search):
+    X, y = waves()
+    message = r"^expected a moderate spread of the targets, .* got 7.31e\+148, .*: .* or give Cs$"
+    with pytest.raises(ValueError, match=message):
+        clone(search).fit(X, 1e149 * y)
+    search = clone(search).set_params(Cs=[1e200])
+    with pytest.raises(ValueError, match=r"products of C and the weights, up to 1e\+"):
+        search.fit(X, y)
+    with pytest.raises(ValueError, match=r"targets with a spread of at least 1e-152, .* got 7.3"):
+        clone(search).set_params(Cs=None).fit(X, 1e-200 * y)
+    with pytest.raises(ValueError, match=r"targets with a spread of at least 1e-152, .* got 7.3"):
+        KernelRidgeRegressorCV().fit(X, np.stack([y, 1e-200 * y], axis=1))
+
+
+@pytest.mark.parametrize("scale", [1e-80, 1e-170])
+def test_the_unit_of_the_linear_kernel_is_named(scale):
+    X, y = waves()
+    message = "^expected a moderate inverse variance of the features, the unit of the default Cs"
+    with pytest.raises(ValueError, match=message):
+        KernelSVCCV(kernel="linear").fit(scale * X, y > 0)
+
+
+def test_grids_are_not_extended_beyond_what_costs_may_be():
+    X, y = waves()
+    search = GPKRegressorCV(cv=2).fit(X, 1e147 * y)
+    assert search.best_score_ > 0.9
+    assert max(search.cv_results_["param_C"]) <= 1e150
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])

@@ -15,6 +15,7 @@ from kernelfit.families.multiple.bank import (
 )
 from kernelfit.families.multiple.kernels import BankKernel
 from kernelfit.kernels.base import KernelFunction, StandardKernel
+from kernelfit.kernels.gram import c_ordered
 from kernelfit.kernels.rows import KernelRows
 from kernelfit.kernels.standard import gamma_of_name, kernel_from_name, scale_gamma
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
@@ -244,19 +245,19 @@ def _source(member, X, name):
     if isinstance(kernel, KernelFunction) and kernel.psd:  # single columns may be dear
         return from_matrix(np.ascontiguousarray(kernel(seen, seen), dtype=np.float64))
     try:
-        K = CheckedKernel(kernel)(seen, seen)
+        K = CheckedKernel(kernel).given(seen, seen)
     except ValueError as error:
         raise ValueError(f"in {name}: {error}") from error  # it may be the user's
     return _checked(K, name)
 
 
 def _checked(K, name):
-    """Return the source of a matrix of the user."""
-    K = np.ascontiguousarray(K, dtype=np.float64)
+    """Return the source of a matrix of the user, judged by the rounding that it came with."""
+    K = c_ordered(K)
     check_kernel_matrix(K, name)
     if is_indefinite(K):
         raise ValueError(f"expected {name} to be positive semidefinite, got negative eigenvalues")
-    return from_matrix(K)
+    return from_matrix(K.astype(np.float64, copy=False), K.dtype)
 
 
 def _scale(diagonal, weight, normalize, name):
@@ -273,6 +274,7 @@ def _multiple(source, scale):
         scale * source.diagonal,
         lambda i: scale * source.column(i),
         lambda: scale * source.whole(),
+        source.dtype,
     )
 
 

@@ -51,7 +51,12 @@ class MultipleKernelMachine(KernelMachine):
         owner = self if owner is None else owner
         stacked = self._precomputed
         X, y = validate_data(
-            owner, X, y, dtype=np.float64, allow_nd=stacked, ensure_all_finite=not stacked
+            owner,
+            X,
+            y,
+            dtype=(np.float64, np.float32) if stacked else np.float64,
+            allow_nd=stacked,
+            ensure_all_finite=not stacked,
         )
         if stacked:
             if X.ndim > 3 or X.shape[0] != X.shape[1]:

@@ -163,7 +163,7 @@ class StandardKernelMachine(KernelMachine):
         if callable(self.kernel):
             checked = CheckedKernel(self.kernel)
             if matrix is None and fits(X.shape[0], dense_bytes):
-                matrix = c_ordered(checked(X, X))
+                matrix = c_ordered(checked.given(X, X))
                 check_kernel_matrix(matrix, "the matrix returned by the kernel")
         gram = TrainingGram(checked, X, memory, dense_bytes=dense_bytes, matrix=matrix)
         self._shares_cache = not gram.dense

@@ -289,13 +289,14 @@ def _audit_group(
 ) -> Audit:
     betas = np.stack([problem.beta for problem in problems])
     witnesses = np.stack([problem.witness for problem in problems])
-    K, decision, penalty, energy = _evaluate(machine, X, k, rows, problems[0], betas, witnesses)
+    K, penalty, energy = _evaluate(machine, X, k, rows, problems[0], witnesses)
+    decision = betas @ K
     norms = 0.5 * float(np.sum(betas * decision))
     losses = sum(q.least_loss(f) for q, f in zip(problems, decision, strict=True))
     kappa = sum(q.kappa(w) for q, w in zip(problems, witnesses, strict=True))
     scale = norms + losses + abs(kappa) + energy + penalty
     # What the decision values are sums of may cancel out.
-    terms = np.abs(decision) + (0.0 if K is None else np.abs(betas) @ np.abs(K))
+    terms = np.abs(decision) + np.abs(betas) @ np.abs(K)
     scale += sum(q.rounding(f, size) for q, f, size in zip(problems, decision, terms, strict=True))
     upper, lower = norms + losses + penalty, kappa - energy
     violation = max(max(q.violation(q.beta), q.violation(q.witness)) for q in problems)
@@ -304,28 +305,25 @@ def _audit_group(
 
 
 def _evaluate(
-    machine: Any, X: Any, k: int, rows: Any, problem: _Problem, betas: Array, witnesses: Array
-) -> tuple[Array | None, Array, float, float]:
-    """Return the kernel matrix, or None of sums; decision values, penalty and largest energy."""
+    machine: Any, X: Any, k: int, rows: Any, problem: _Problem, witnesses: Array
+) -> tuple[Array, float, float]:
+    """Return the kernel matrix, the penalty and the largest energy."""
     if isinstance(machine, AdaptiveMachine):
-        K, penalty, energy = _adaptive(machine, X, k, rows, problem)
-        return K, betas @ K, penalty, energy
+        return _adaptive(machine, X, k, rows, problem)
     if isinstance(machine, UnionMachine):
-        decision = betas @ _learned_kernel(machine, k)(X[rows], X[rows])
         energy = max(_hull_energy(part, X[rows], witnesses) for part in machine.hull_)
-        return None, decision, 0.0, energy
-    if isinstance(machine, MultipleKernelMachine) and machine.combination != "deep":
-        decision, energy = _multiple(machine, X, k, rows, betas, witnesses)
-        return None, decision, 0.0, energy
+        return _learned_kernel(machine, k)(X[rows], X[rows]), 0.0, energy
     if isinstance(machine, PositiveMatrixMachine):
         kernel = _learned_kernel(machine, k)
-        K = kernel(X[rows], X[rows])
-        return K, betas @ K, 0.0, _largest_energy(kernel, X[rows], witnesses)
+        return kernel(X[rows], X[rows]), 0.0, _largest_energy(kernel, X[rows], witnesses)
+    if isinstance(machine, MultipleKernelMachine) and machine.combination != "deep":
+        K, energy = _multiple(machine, X, k, rows, witnesses)
+        return K, 0.0, energy
     if isinstance(machine, MultipleKernelMachine):
         K = _learned_kernel(machine, k)(X[rows], X[rows])
     else:
         K = _initial_matrix(machine, X, rows)
-    return K, betas @ K, 0.0, _energy(K, witnesses)
+    return K, 0.0, _energy(K, witnesses)
 
 
 def _learned_kernel(machine: Any, k: int) -> Any:
@@ -426,29 +424,27 @@ def _largest_energy(kernel: Any, X: Array, witnesses: Array) -> float:
     return 0.5 * float(kernel.basis.size) * max(float(np.linalg.eigvalsh(D)[-1]), 0.0)
 
 
-def _multiple(
-    machine: Any, X: Array, k: int, rows: Any, betas: Array, witnesses: Array
-) -> tuple[Array, float]:
-    """Return the decision values of a sum of kernels and the largest energy over the weights."""
+def _multiple(machine: Any, X: Array, k: int, rows: Any, witnesses: Array) -> tuple[Array, float]:
+    """Return the matrix of a sum of kernels and the largest energy over the weights."""
     if machine.combination == "bayes":
         raise ValueError("expected a machine with a certificate, got combination='bayes'")
     weights = np.atleast_2d(machine.weights_)[k]
-    decision, forms = np.zeros_like(betas), np.empty(len(weights))
+    total, forms = np.zeros((len(rows), len(rows))), np.empty(len(weights))
     for m, (weight, scale) in enumerate(zip(weights, machine.scales_, strict=True)):
         if hasattr(machine, "bank_"):
             K = machine.bank_[m](X[rows], X[rows])
         else:
             K = scale * X[np.ix_(rows, rows)][:, :, m]
-        decision += weight * (betas @ K)
+        total += weight * K
         forms[m] = np.sum(witnesses * (witnesses @ K))
     if machine.combination == "simple" or (machine.combination == "lp" and machine.p == 1.0):
-        return decision, 0.5 * float(forms.max())
+        return total, 0.5 * float(forms.max())
     if machine.combination == "lp" and np.isfinite(machine.p):
         q, radius = machine.p / (machine.p - 1.0), len(forms) ** (1.0 / machine.p - 1.0)
         largest = max(float(forms.max()), np.finfo(float).tiny)
         norm = largest * float(np.sum((forms / largest) ** q)) ** (1.0 / q)
-        return decision, 0.5 * radius * norm
-    return decision, 0.5 * float(weights @ forms)
+        return total, 0.5 * radius * norm
+    return total, 0.5 * float(weights @ forms)
 
 
 def _hull_energy(part: Any, X: Array, witnesses: Array) -> float:

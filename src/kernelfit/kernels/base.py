@@ -255,9 +255,20 @@ class HasWidths:
 
 
 def _stretch(X: Data, scale: Array) -> Data:
-    """Return X with its features multiplied."""
+    """Return X with its features multiplied; ValueError where that overflows."""
     X = as_data(X)
-    return X @ sparse.diags_array(scale) if sparse.issparse(X) else X * scale
+    with np.errstate(over="ignore"):
+        Z = X @ sparse.diags_array(scale) if sparse.issparse(X) else X * scale
+    values = Z.data if sparse.issparse(Z) else Z
+    # What overflowed has no differences: infinity less infinity is not a number.
+    if np.isinf(values).any():
+        overflow = np.isinf(Z.toarray() if sparse.issparse(Z) else Z).any(axis=0)
+        j = int(np.flatnonzero(overflow)[0])
+        raise ValueError(
+            f"expected gamma and features of moderate size, got overflow of their product in "
+            f"feature {j}"
+        )
+    return Z
 
 
 def _symmetric(kernel: StandardKernel, X: Data) -> Array:

@@ -166,11 +166,13 @@ def _centre(Y: Array) -> Array:
     Rows lose the digits that the centre has more than they.
     """
     some = Y[:: max(1, len(Y) // _CENTRE_ROWS)]
-    mean, median = Y.mean(axis=0), np.median(some, axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
+        mean, median = Y.mean(axis=0), np.median(some, axis=0)
+        if not (np.isfinite(mean).all() and np.isfinite(median).all()):
+            return np.zeros(Y.shape[1])  # sums of such numbers overflow
         typical = np.median(squared_norms(some - median))
         moved = squared_norms((mean - median)[None])[0]
-    return mean if moved <= _MAX_MOVED * typical else median
+        return mean if moved <= _MAX_MOVED * typical else median
 
 
 def _squares_by_products(

@@ -85,6 +85,9 @@ class DenseGram:
     ----------
     K : ndarray of shape (n, n)
         Symmetric. float32 and float64 are read in place, whatever the memory order.
+    dtype : dtype, default=None
+        To which entries are rounded, where they came so and are kept in more digits; that of K when
+        None.
 
     Attributes
     ----------
@@ -94,10 +97,10 @@ class DenseGram:
 
     order = None
 
-    def __init__(self, K: Array) -> None:
+    def __init__(self, K: Array, dtype: DTypeLike | None = None) -> None:
         self.whole = c_ordered(K)
         self.n: int = K.shape[0]
-        self.dtype: np.dtype[Any] = self.whole.dtype
+        self.dtype: np.dtype[Any] = self.whole.dtype if dtype is None else np.dtype(dtype)
 
     def diagonal(self) -> Array:
         """Return the diagonal in float64."""

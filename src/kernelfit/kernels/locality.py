@@ -174,7 +174,7 @@ def locality_order(kernel: Kernel, X: Data) -> Array | None:
         first, second = np.random.default_rng(0).integers(len(X), size=(2, _SAMPLE))
         exponents = plain.gamma * np.square(X[first] - X[second]).sum(axis=1)
     least = _least_exponent(len(X))
-    if not np.mean(exponents < least) < _MAX_NEAR or not np.isfinite(X).all():
+    if not np.mean(exponents < least) < _MAX_NEAR:
         return None
     order = np.arange(len(X))
     _sort_by_tree(X, order, _LEAF, _MAX_LEVELS)

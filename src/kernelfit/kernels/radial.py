@@ -31,6 +31,7 @@ from kernelfit.kernels.distances import (
 )
 from kernelfit.kernels.exponential import scaled_exp
 
+_LARGEST = float(np.finfo(np.float64).max)
 _FAR = 800.0  # exp(-800) is 0, and so is its product with a square
 
 
@@ -122,7 +123,8 @@ class Matern(_Radial):
         """Return kernel values from squared distances; ``out=G`` works in place."""
         t = np.sqrt(G, out=out)
         with np.errstate(over="ignore"):
-            t *= np.sqrt(2.0 * self.order) * self.gamma
+            # Infinity times a distance of zero is not a number.
+            t *= min(np.sqrt(2.0 * self.order) * self.gamma, _LARGEST)
         np.minimum(t, _FAR, out=t)
         decay = np.exp(-t)
         if self.order == 2.5:
@@ -159,7 +161,7 @@ class RationalQuadratic(_Radial):
     def from_geometry(self, G: Array, out: Array | None = None) -> Array:
         """Return kernel values from squared distances; ``out=G`` works in place."""
         with np.errstate(over="ignore"):
-            out = np.multiply(G, self.gamma / self.alpha, out=out)
+            out = np.multiply(G, min(self.gamma / np.float64(self.alpha), _LARGEST), out=out)
             np.log1p(out, out=out)
             out *= -self.alpha
         return np.exp(out, out=out)

@@ -257,7 +257,8 @@ class _DenseDistances(_Dense):
     """
 
     def __init__(self, kernel: RBF, X: Array, dtype: np.dtype[Any]):
-        centre = X.mean(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = X.mean(axis=0)  # where that overflows, none is needed
         norms = _Points(X, centre, np.dtype(np.float64)).norms()
         dtype = _wide_enough(dtype, norms, kernel.gamma)
         with np.errstate(over="ignore"):

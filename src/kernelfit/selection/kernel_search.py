@@ -23,6 +23,7 @@ from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
 # The default grid, in units of gamma="scale", from wide to narrow, since among equal scores the
 # first counts, which is then the smoothest machine.
 _GAMMAS = 4.0 ** np.arange(-4, 4)
+_VARIANCE = "a moderate inverse variance of the features"  # is expected of the unit of C
 
 
 class StandardKernelSearch(KernelSearch):
@@ -54,11 +55,11 @@ class StandardKernelSearch(KernelSearch):
         machine._memory = self._memory
         return machine
 
-    def _loss_axes(self, X, y, weight):
-        unit, epsilons = super()._loss_axes(X, y, weight)
-        if self.kernel == "linear":
-            unit *= scale_gamma(X, weight)  # the kernel is that of features of another scale
-        return unit, epsilons
+    def _cost_units(self, X, y, weight):
+        units = super()._cost_units(X, y, weight)
+        if isinstance(self.kernel, str) and self.kernel == "linear":
+            units[_VARIANCE] = scale_gamma(X, weight)  # it is that of features of another scale
+        return units
 
     @property
     def _has_gamma(self):
@@ -84,7 +85,7 @@ class StandardKernelSearch(KernelSearch):
         if self.device is not None and self.kernel != "precomputed":
             return Common()
         if callable(self.kernel):
-            matrix = c_ordered(CheckedKernel(self.kernel)(X, X))
+            matrix = c_ordered(CheckedKernel(self.kernel).given(X, X))
             check_kernel_matrix(matrix, "the matrix returned by the kernel")
             return Common(matrix=matrix, final=True)
         if self.kernel == "precomputed":

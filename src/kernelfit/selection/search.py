@@ -27,6 +27,8 @@ from kernelfit.utils.sklearn_private import Interval
 from kernelfit.utils.validation import check_weights, numbers_in
 
 _MACHINE_SHARE = 0.25  # of the available memory for a machine of a search with cache_size="auto"
+_LEAST_SPREAD = 1e-152  # of targets: squares of their fractions do not vanish
+_SPREAD = "a moderate spread of the targets"  # is expected of the unit of C
 _EXTENSIONS = 3  # of a default grid whose best candidate is at its edge
 # Of the searches for regressors.
 REGRESSION = {
@@ -60,12 +62,13 @@ class KernelSearch(BaseEstimator):
         "checkpoint": [str, PathLike, None],
         "verbose": ["verbose"],
     }
-    # Grids in units of the targets; see `_loss_axes`.
+    # Grids in units of the targets.
     _default_Cs = np.array([0.1, 1.0, 10.0, 100.0])
     _default_epsilons = np.array([0.1])
     _prefer = "processes"  # most of the work is not compiled, and so holds the interpreter's lock
     device = None  # where the search has no such parameter
     _memory: float | None = None  # that cache_size="auto" of a machine takes a share of
+    _cost_limits = (0.0, np.inf)  # of a default grid of C, which extensions keep, too
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -124,6 +127,8 @@ class KernelSearch(BaseEstimator):
         X, y = machine._check_training_data(X, y, owner=self)
         weight = check_weights(sample_weight, len(y))
         machine._encode(y, weight)  # complains of targets before any fold does
+        if not is_classifier(self):
+            _check_spread(y, weight)
         splits = self._splits(X, y, weight, groups)
         self._check_folds(y, weight, splits)
         scorer = FoldScorer(self, X, y, weight, sample_weight is not None)
@@ -136,23 +141,25 @@ class KernelSearch(BaseEstimator):
         return self._machine_class(**{**fixed, **params})
 
     def _grid(self, X, y, weight):
-        unit, epsilons = self._loss_axes(X, y, weight)
-        Cs = positive(unit * self._default_Cs if self.Cs is None else self.Cs, "Cs")
+        epsilons, Cs = self._epsilon_values(y, weight), self._costs(X, y, weight)
         return Grid(self._kernel_params(X, weight), epsilons, Cs, self._etas())
 
-    def _loss_axes(self, X, y, weight):
-        """Return the unit of C, and the values of epsilon to try; [None] where there is no tube."""
+    def _epsilon_values(self, y, weight):
+        """Return the values of epsilon to try; [None] where there is no tube."""
         if not hasattr(self, "epsilons"):
-            return 1.0, [None]
-        spread = target_unit(y, weight)
-        # With a squared loss both terms of the objective have the unit of squared targets.
-        unit = 1.0 if self.loss.startswith("squared") else spread
+            return [None]
         if self.loss != "squared":
-            given = spread * self._default_epsilons if self.epsilons is None else self.epsilons
-            return unit, not_negative(given, "epsilons")
+            default = (float(spread(y, weight)) or 1.0) * self._default_epsilons
+            return not_negative(default if self.epsilons is None else self.epsilons, "epsilons")
         if self.epsilons is not None:
             raise ValueError("expected epsilons=None for loss='squared', which has no tube")
-        return unit, [None]
+        return [None]
+
+    def _cost_units(self, X, y, weight):
+        """Return the factors of the unit of C, by what is expected of the data."""
+        # With a squared loss both terms of the objective have the unit of squared targets.
+        relative = hasattr(self, "epsilons") and not self.loss.startswith("squared")
+        return {_SPREAD: (float(spread(y, weight)) or 1.0) if relative else 1.0}
 
     def _etas(self):
         """Return the values of eta to try; None for machines without it."""
@@ -295,7 +302,10 @@ class KernelSearch(BaseEstimator):
                 beyond = [values[0] / ratio, values[0] / ratio**2]
                 if place:
                     beyond = [values[-1] * ratio, values[-1] * ratio**2]
-                return extended([float(value) for value in beyond])
+                least, most = self._cost_limits if name == "C" else (0.0, np.inf)
+                beyond = [float(value) for value in beyond if least <= value <= most]
+                if beyond:
+                    return extended(beyond)
         return None
 
     def _gains(self, table, best, other):
@@ -317,6 +327,28 @@ class KernelSearch(BaseEstimator):
                 return replace(grid, Cs=[*grid.Cs, *values]), replace(grid, Cs=values)
 
             yield "C", more_costs
+
+    def _costs(self, X, y, weight):
+        """Return the values of C to try."""
+        if self.Cs is not None:
+            return positive(self.Cs, "Cs")
+        machine, units = self._machine(), self._cost_units(X, y, weight)
+        largest = float((weight * machine._encode(y, weight)[1]).max())
+        least, most = machine._cost_range
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            Cs = self._default_Cs * np.prod(list(units.values()))
+        costs = Cs * min(largest, most)
+        fine = Cs.min() > 0.0 and costs.min() >= least and costs.max() <= most
+        with np.errstate(divide="ignore"):
+            what = max(units, key=lambda name: abs(np.log(units[name])))
+        if not fine and units[what] != 1.0:  # else it is the weights, of which machines complain
+            cost, limit = (costs.max(), most) if costs.max() > most else (costs.min(), least)
+            raise ValueError(
+                f"expected {what}, the unit of the default Cs, got {units[what]:.3g}, which makes "
+                f"a cost of {cost:.3g}, beyond {limit:g}: scale the data or give Cs"
+            )
+        self._cost_limits = least / largest, most / largest
+        return positive(Cs, "Cs")
 
     def _check_folds(self, y, weight, splits):
         """Complain of the classes of a fold before any machine is trained, and name the fold."""
@@ -423,13 +455,6 @@ class KernelSearch(BaseEstimator):
             )
 
 
-def target_unit(y, weight):
-    """Return the spread of the targets, their weighted standard deviation; 1 where it is 0."""
-    mean = np.average(y, weights=weight)
-    spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weight)))
-    return spread if np.isfinite(spread) and spread > 0.0 else 1.0
-
-
 def _key(params):
     return tuple(sorted(params.items(), key=lambda item: item[0]))
 
@@ -450,6 +475,25 @@ def _joined(folds, more):
         }
         joined.append(replace(a, n_unconverged=a.n_unconverged + b.n_unconverged, **arrays))
     return joined
+
+
+def spread(y, weight):
+    """Return the weighted standard deviation of targets, of each column of them."""
+    off = y - np.average(y, axis=0, weights=weight)
+    size = np.abs(off).max(axis=0)
+    # In units of the largest, squares neither overflow nor vanish.
+    unit = np.where(size > 0.0, size, 1.0)
+    return size * np.sqrt(np.average((off / unit) ** 2, axis=0, weights=weight))
+
+
+def _check_spread(y, weight):
+    """Complain of targets whose squares vanish, and with them errors and scores."""
+    found = np.atleast_1d(spread(y, weight))
+    if np.any((found > 0.0) & (found < _LEAST_SPREAD)):
+        raise ValueError(
+            f"expected targets with a spread of at least {_LEAST_SPREAD:g}, or without any, got "
+            f"{found[found > 0.0].min():.3g}: scale the targets"
+        )
 
 
 def _rows(number, fold, weight):

@@ -157,13 +157,18 @@ class CheckedKernel:
 
     def __call__(self, X: NDArray[Any], Y: NDArray[Any]) -> NDArray[np.float64]:
         """Return the kernel matrix; ValueError unless it is real, finite and of the right shape."""
+        return self.given(X, Y).astype(np.float64, copy=False)
+
+    def given(self, X: NDArray[Any], Y: NDArray[Any]) -> NDArray[Any]:
+        """Return the same in float32 where the kernel does: by that its rounding is judged."""
         K = np.asarray(self.kernel(X, Y))
         shape = (X.shape[0], Y.shape[0])
         if K.shape != shape:
             raise ValueError(f"expected the kernel to return shape {shape}, got {K.shape}")
         if not np.issubdtype(K.dtype, np.number) or np.iscomplexobj(K):
             raise ValueError(f"expected the kernel to return real numbers, got {K.dtype}")
-        K = K.astype(np.float64, copy=False)
+        if K.dtype != np.float32:
+            K = K.astype(np.float64, copy=False)
         if not np.isfinite(K.sum()) and not np.isfinite(K).all():
             raise ValueError("expected the kernel to return finite values, got nan or infinity")
         return K

@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from kernelfit.families.multiple import bank as bank_module
 from kernelfit.families.multiple.bank import TooLarge, from_matrix, is_indefinite, make_bank
 from kernelfit.families.multiple.kernels import BankKernel
 from kernelfit.kernels.standard import RBF, Polynomial
+from kernelfit.solvers.dual import rounds
 
 EPS = np.finfo(float).eps
 
@@ -72,3 +74,25 @@ def test_negative_eigenvalues_beyond_rounding_are_found():
     assert not is_indefinite(Polynomial(1, 1.0, 0.0)(X))
     assert is_indefinite(K - 1e-3 * np.eye(60))
     assert is_indefinite(-K)
+
+
+def test_rounding_is_that_of_the_dtype_and_the_dual_core():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    K = RBF(0.001)(X).astype(np.float32)
+    assert not is_indefinite(K) and is_indefinite(K.astype(np.float64))
+    assert is_indefinite(K - np.float32(1e-3) * np.eye(60, dtype=np.float32))
+    fractions = {dtype: ridges[-1] for dtype, ridges in rounds._RIDGES.items()}
+    assert fractions == bank_module._ROUNDING
+
+
+@pytest.mark.parametrize("noise", [1e-12, 1e-11])
+def test_noise_is_not_amplified_by_a_factor(noise):
+    rng = np.random.default_rng(0)
+    E = noise * rng.standard_normal((100, 100))
+    K = RBF(0.05)(rng.standard_normal((100, 1))) + E + E.T
+    assert not is_indefinite(K)
+    bank = make_bank(100, [from_matrix(K)], np.inf)
+    assert_allclose(bank.matrix(0), K, rtol=0, atol=10 * EPS)
+    rounded = from_matrix(np.ones((8, 8)), np.dtype(np.float32))
+    joined = bank.joined(make_bank(8, [rounded], np.inf), [])
+    assert (bank.dtype, joined.dtype) == (np.float64, np.float32)

@@ -25,6 +25,11 @@ _FACTOR_RATIO, _MAX_RANK = 4, 160
 _PART, _MIN_LOOK = 0.25, 8
 # What the diagonal may keep, relative to its largest entry: the rounding of the entries themselves.
 _RESIDUAL = 8.0 * float(np.finfo(np.float64).eps)
+# What it may fall below zero, relative to that. Beyond, pivots are noise, which columns amplify.
+_BELOW = 64.0
+# A negative eigenvalue that rounding explains, as a fraction of the trace: the dual core's.
+_ROUNDING = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
+_DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,8 @@ class Bank:
         The kernel that a row belongs to.
     size : int
         Number of kernels.
+    dtype : dtype, default=float64
+        To which entries are rounded; float32 where that is so of any matrix.
     """
 
     n: int
@@ -52,6 +59,7 @@ class Bank:
     factors: Array
     owners: Array
     size: int
+    dtype: np.dtype[Any] = _DOUBLE
 
     def respond(self, beta: Array) -> "BankProducts":
         """Return the products of all matrices with some vectors, of shape (n_tasks, n)."""
@@ -101,6 +109,7 @@ class Bank:
             np.concatenate(factors),
             np.concatenate(owners),
             size,
+            min(self.dtype, other.dtype, key=_digits),
         )
 
     def diagonals(self) -> Array:
@@ -231,9 +240,10 @@ def make_bank(n: int, sources: Iterable["Source"], max_bytes: float) -> Bank:
     places: list[int] = []
     factors: list[Array] = [np.empty((0, n))]
     owners: list[Array] = [np.empty(0, dtype=np.intp)]
-    used, size = 0, 0
+    used, size, dtype = 0, 0, _DOUBLE
     for m, source in enumerate(sources):
         size += 1
+        dtype = min(dtype, source.dtype, key=_digits)
         rows = source.factor(min(n // _FACTOR_RATIO, _MAX_RANK))
         used += 8 * n * (n if rows is None else len(rows))
         if used > max_bytes:
@@ -251,7 +261,12 @@ def make_bank(n: int, sources: Iterable["Source"], max_bytes: float) -> Bank:
         np.concatenate(factors),
         np.concatenate(owners),
         size,
+        dtype,
     )
+
+
+def _digits(dtype: np.dtype[Any]) -> int:
+    return dtype.itemsize
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,17 +280,23 @@ class Source:
         From an index to that column of the matrix.
     whole : callable
         Returns the matrix, symmetric and in C order.
+    dtype : dtype, default=float64
+        To which its entries are rounded, whatever they are kept in.
     """
 
     diagonal: Array
     column: Callable[[int], Array]
     whole: Callable[[], Array]
+    dtype: np.dtype[Any] = _DOUBLE
 
     def factor(self, max_rank: int) -> Array | None:
         """Return F' with K = F F' up to rounding, or None where the rank is larger.
 
         By a Cholesky decomposition with the largest remaining diagonal entry as the next pivot.
+        None for a matrix that is not positive semidefinite up to rounding in double precision, too.
         """
+        if self.dtype != _DOUBLE:
+            return None
         left = self.diagonal.copy()
         rows = np.empty((max_rank, len(left)))
         largest = float(left.max())
@@ -292,22 +313,26 @@ class Source:
             row /= np.sqrt(left[pivot])
             left -= row**2
             left[pivot] = 0.0
+            if left.min() < -_BELOW * allowed:
+                break
         return None
 
 
 def is_indefinite(K: Array) -> bool:
-    """Return whether a symmetric matrix has a negative eigenvalue beyond rounding.
+    """Return whether a symmetric matrix has a negative eigenvalue beyond the rounding of its dtype.
 
     Parameters
     ----------
     K : ndarray of shape (n, n)
+        In float64 or float32.
 
     Returns
     -------
     bool
     """
-    ridged = K.copy()
-    ridged[np.diag_indices_from(ridged)] += 1e-9 * abs(float(np.trace(K))) + np.finfo(float).tiny
+    ridged = K.astype(np.float64)
+    ridge = _ROUNDING[K.dtype] * abs(float(np.trace(ridged)))
+    ridged[np.diag_indices_from(ridged)] += ridge + np.finfo(float).tiny
     try:
         np.linalg.cholesky(ridged)
     except np.linalg.LinAlgError:
@@ -315,6 +340,6 @@ def is_indefinite(K: Array) -> bool:
     return False
 
 
-def from_matrix(K: Array) -> Source:
-    """Return the source of a matrix that is known."""
-    return Source(K.diagonal().copy(), K.__getitem__, lambda: K)
+def from_matrix(K: Array, dtype: np.dtype[Any] = _DOUBLE) -> Source:
+    """Return the source of a matrix that is known, whose entries are rounded to a dtype."""
+    return Source(K.diagonal().copy(), K.__getitem__, lambda: K, dtype)

@@ -79,7 +79,7 @@ class KernelWeights(ABC):
         if latest is not theta:
             K = self.bank.combine(theta)
             self._latest = theta, K
-        return DenseGram(K if update is None else K + update @ update.T)
+        return DenseGram(K if update is None else K + update @ update.T, self.bank.dtype)
 
     def penalty(self, theta: Array) -> float:
         """Return 0: all allowed weights are alike."""

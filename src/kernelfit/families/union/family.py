@@ -81,7 +81,7 @@ class UnionFamily:
     def gram(self, theta: Mixture, update: Array | None = None, few: bool = False) -> DenseGram:
         """Return the sum of the matrices, plus L L' for an update L."""
         K = theta.bank.combine(theta.weights)
-        return DenseGram(K if update is None else K + update @ update.T)
+        return DenseGram(K if update is None else K + update @ update.T, theta.bank.dtype)
 
     def penalty(self, theta: Mixture) -> float:
         """Return 0: all kernels of the hull are alike."""

@@ -47,7 +47,7 @@ def easy(family: KernelWeights, tasks: Tasks, weight: Array, *, lam: float) -> A
         They sum to one.
     """
     bank = family.bank
-    gram = DenseGram(bank.combine(np.ones(bank.size)))
+    gram = DenseGram(bank.combine(np.ones(bank.size)), bank.dtype)
     margins = np.stack([_margin(gram, task.p, weight, lam) for task in tasks])
     forms = np.maximum(bank.respond(margins).forms(), 0.0)
     total = float(forms.sum())

@@ -105,7 +105,7 @@ class MultipleLearner:
         callback: Callback | None,
     ) -> Learned:
         """Train the machines of all tasks on one kernel."""
-        gram = DenseGram(self.family.bank.combine(weights))
+        gram = DenseGram(self.family.bank.combine(weights), self.family.bank.dtype)
         results = [
             solve_dual(
                 gram,

@@ -64,8 +64,9 @@ def kernel_weight_steps(
     response = family.respond(beta)
     yield Pair(beta, theta, response)
     # The best multiple: machines of an average kernel are far too large for the best one.
-    t = problem.kappa(beta) / max(2.0 * response.energy, np.finfo(float).tiny)
-    if 0.0 < t < 1.0:
+    kappa = problem.kappa(beta)
+    if 0.0 < kappa < 2.0 * response.energy:
+        t = kappa / (2.0 * response.energy)
         beta, response = t * beta, response.mix(family.respond(np.zeros_like(beta)), 1.0 - t)
     # Weights of zero come back from a start only through the centre.
     centre, weight = family.mix(theta, family.initial, _OPEN), _WEIGHT

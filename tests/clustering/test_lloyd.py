@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from kernelfit.clustering.lloyd import kernel_kmeans, mean_distances, spread_start
+from kernelfit.clustering.lloyd import kernel_kmeans, mean_distances, resolution, spread_start
+from tests.reference.clustering import kmeans_objective
 
 
 def points(seed=0):
@@ -49,6 +50,24 @@ def test_inertia_never_rises():
         result = kernel_kmeans(K, labels, 4, 1)
         assert result.inertia <= inertia + 1e-12
         labels, inertia = result.labels, result.inertia
+
+
+@pytest.mark.parametrize("max_iter", [0, 1, 2, 100])
+def test_inertia_is_that_of_the_labels(max_iter):
+    """Also where the labels have not settled."""
+    X = points(1)
+    result = kernel_kmeans(X @ X.T, np.arange(60) % 4, 4, max_iter)
+    assert result.converged == (max_iter == 100)
+    assert result.inertia == pytest.approx(kmeans_objective(X @ X.T, result.labels, np.ones(60)))
+    means = np.array([X[result.labels == k].mean(axis=0) for k in range(4)])
+    np.testing.assert_allclose(result.mean_norms, (means**2).sum(axis=1))
+
+
+@pytest.mark.parametrize("n", [1, 5, 70])
+def test_resolution_by_its_definition(n):
+    K = np.random.default_rng(n).standard_normal((n, n))
+    expected = 1e-12 * np.abs(K).max() + 2.0 * np.abs(K - K.T).max()
+    assert resolution(K) == resolution(K.T) == pytest.approx(expected)
 
 
 def test_empty_cluster_attracts_nothing():

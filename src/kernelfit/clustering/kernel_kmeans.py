@@ -22,16 +22,19 @@ class KernelKMeans(BaseFeatureSpaceClustering):
     .. math:: \min_A \sum_{k=1}^{c} \sum_{i \in A_k} \|\phi(x_i) - m_k\|^2, \qquad
         m_k = \frac{1}{|A_k|} \sum_{j \in A_k} \phi(x_j)
 
-    over partitions A of the points, by Lloyd's iteration from several k-means++ starts.
+    over partitions A of the points, by Lloyd's iteration from several k-means++ starts, and from
+    where it settles by moves of single points (Hartigan's method) [1]_ [2]_. At the end no move of
+    one point to another cluster lowers the objective by more than rounding.
 
     The fine print:
 
     * Distances see units. Standardise the features, unless they are in one unit; where a few of
       them make up nearly all of the distances, fit warns.
     * Equal rows are one point that counts several times. So they share a cluster, and a sample
-      weight of 2 is the same as a repeated row. The clusters do not depend on the order of the
-      rows, but for ``affinity="precomputed"``, and the result is the same to the last bit for any
-      number of threads.
+      weight of 2 is the same as a repeated row. They move together; moving a part of them would
+      not do better. The clusters do not depend on the order of the rows, but for
+      ``affinity="precomputed"``, and the result is the same to the last bit for any number of
+      threads.
     * Only distances in feature space matter, so a conditionally positive semidefinite kernel like
       :math:`-\|x-y\|^2` serves as well.
 
@@ -44,7 +47,8 @@ class KernelKMeans(BaseFeatureSpaceClustering):
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
         Of ``affinity="rbf"``, as for `CDSKClustering`.
     max_iter : int, default=300
-        Bound on the number of iterations of one start.
+        Bound on the number of iterations of one start: rounds of Lloyd's iteration and sweeps of
+        single moves over the points.
     n_init : int, default=10
         Number of starts, of which that with the least inertia is taken.
     random_state : int, RandomState instance or None, default=None
@@ -67,13 +71,20 @@ class KernelKMeans(BaseFeatureSpaceClustering):
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool
-        Whether its labels settled.
+        Whether its labels settled: no single move was left.
     gamma_ : float
         The gamma used, for ``affinity="rbf"``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if X has them.
+
+    References
+    ----------
+    .. [1] J. A. Hartigan, M. A. Wong. "Algorithm AS 136: a k-means clustering algorithm". Journal
+       of the Royal Statistical Society C 28 (1979).
+    .. [2] M. Telgarsky, A. Vattani. "Hartigan's method: k-means clustering without Voronoi".
+       Artificial Intelligence and Statistics (2010).
 
     Examples
     --------

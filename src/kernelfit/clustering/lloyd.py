@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelfit.clustering.matrices import Multiply, multiply
+from kernelfit.utils.jit import jit
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
 _SAME = 1e-12  # squared distances that differ by less, relative to the entries of K, are equal
+_TILE = 32
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ def kernel_kmeans(
     max_iter: int,
     counts: Array | None = None,
     multiply: Multiply = multiply,
+    same: float | None = None,
 ) -> KernelKMeansResult:
     """Run Lloyd's iteration from a given partition.
 
@@ -62,6 +65,8 @@ def kernel_kmeans(
         How many times every point counts; once when None.
     multiply : callable
         ``multiply(K, V)``, the product of K with a matrix.
+    same : float, default=None
+        Squared distances that differ by less are equal; `resolution` of K when None.
 
     Returns
     -------
@@ -69,11 +74,11 @@ def kernel_kmeans(
     """
     counts = np.ones(len(K)) if counts is None else counts
     diagonal = np.diag(K)
-    same = _SAME * max(float(K.max()), -float(K.min()))  # the largest squared norm, if it is one
+    same = resolution(K) if same is None else same
     rows = np.arange(len(K))
     n_iter, converged = 0, False
     while not converged and n_iter < max_iter:
-        distances = mean_distances(K, labels, n_clusters, counts, multiply)[0]
+        distances, norms = mean_distances(K, labels, n_clusters, counts, multiply)
         new = distances.argmin(axis=1)
         stays = distances[rows, labels] <= distances[rows, new] + same
         new = np.where(stays, labels, new)
@@ -81,9 +86,41 @@ def kernel_kmeans(
         converged = bool(np.array_equal(new, labels))
         labels = new
         n_iter += 1
-    distances, norms = mean_distances(K, labels, n_clusters, counts, multiply)
+    if not converged:  # else the distances are those of the labels
+        distances, norms = mean_distances(K, labels, n_clusters, counts, multiply)
     inertia = float(counts @ (diagonal + distances[rows, labels]))
     return KernelKMeansResult(labels, inertia, norms, n_iter, converged)
+
+
+def resolution(K: Array) -> float:
+    """Return up to which difference squared distances in feature space are equal.
+
+    It is above their rounding, and above what they owe to entries of K that differ from their
+    mirror image: with less, points could go back and forth for ever.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+
+    Returns
+    -------
+    float
+    """
+    largest, asymmetry = _sizes(np.ascontiguousarray(K))
+    return float(_SAME * largest + 2.0 * asymmetry)
+
+
+@jit()
+def _sizes(K: Array) -> tuple[float, float]:
+    """Return the largest absolute value of an entry, and of the difference to its mirror image."""
+    n, largest, asymmetry = len(K), 0.0, 0.0
+    for top in range(0, n, _TILE):  # tiles, as K is read along its columns too
+        for left in range(top, n, _TILE):
+            for i in range(top, min(top + _TILE, n)):
+                for j in range(max(left, i), min(left + _TILE, n)):
+                    largest = max(largest, abs(K[i, j]), abs(K[j, i]))
+                    asymmetry = max(asymmetry, abs(K[i, j] - K[j, i]))
+    return largest, asymmetry
 
 
 def _fill_empty(labels: Labels, distances: Array, n_clusters: int, same: float) -> None:
@@ -126,11 +163,33 @@ def mean_distances(
     norms : ndarray of shape (n_clusters,)
         Squared norms of the means; infinite for an empty cluster.
     """
-    means = cluster_means(labels, n_clusters, counts)
-    products = multiply(K, means)
-    norms = np.einsum("ij,ij->j", means, products)
+    products, norms = mean_products(K, labels, n_clusters, counts, multiply)
     norms[np.bincount(labels, minlength=n_clusters) == 0] = np.inf
     return norms - 2.0 * products, norms
+
+
+def mean_products(
+    K: Array, labels: Labels, n_clusters: int, counts: Array, multiply: Multiply = multiply
+) -> tuple[Array, Array]:
+    """Return the scalar products of all points with the cluster means, and the means' own.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+    labels : ndarray of shape (n,)
+    n_clusters : int
+    counts : ndarray of shape (n,)
+    multiply : callable
+
+    Returns
+    -------
+    products : ndarray of shape (n, n_clusters)
+    norms : ndarray of shape (n_clusters,)
+        Squared norms of the means. The mean of an empty cluster is zero.
+    """
+    means = cluster_means(labels, n_clusters, counts)
+    products = multiply(K, means)
+    return products, np.einsum("ij,ij->j", means, products)
 
 
 def spread_start(K: Array, n_clusters: int, uniform: Array, counts: Array | None = None) -> Labels:

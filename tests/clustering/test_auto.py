@@ -196,7 +196,20 @@ def test_fewer_clusters_are_told_in_its_own_name():
 def test_columns_that_vary_by_rounding_are_told():
     X = np.random.default_rng(0).standard_normal((30, 2)) + 8.0 * (np.arange(30) < 15)[:, None]
     with pytest.warns(ConvergenceWarning, match="there is only 1 different point up to rounding$"):
-        KernelClustering(2, random_state=0).fit(X + 1e15)
+        KernelClustering(2, random_state=0).fit(X + 1e16)  # whose last digit is 2
+
+
+@pytest.mark.parametrize("scaling", ["auto", "standard"])
+@pytest.mark.parametrize("n_features", [2, 40])
+def test_digits_that_there_are_are_used(scaling, n_features):
+    y = np.repeat(np.arange(3), 30)
+    X = 0.5 * np.random.default_rng(0).standard_normal((90, n_features))
+    X[:, :2] += 8.0 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])[y]
+    X[:, 2:] += X[:, :1]
+    model = KernelClustering(scaling=scaling, random_state=0).fit(X + 1e15)  # in steps of 0.125
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    np.testing.assert_array_equal(model.predict(X + 1e15), model.labels_)
+    np.testing.assert_array_equal(model.predict(X + 1e15 + 0.125), model.labels_)
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,20 @@ def test_missing_numbers_are_the_mean_and_marked():
     np.testing.assert_allclose(view_of(X[:2])(X), [[-1], [1], [0]])
 
 
+@pytest.mark.parametrize("shape", ["standard", "given"])
+def test_columns_of_rounding_are_left_out_beside_others(shape):
+    mask = np.zeros(2, bool)
+    noise, steps = 1.0 + 1e-15 * np.arange(6.0), np.array([0.0, 3.0, 5.0, 40.0, 41.0, 45.0])
+    X = np.column_stack([noise, steps])
+    np.testing.assert_array_equal(view_of(X, mask, shape).sources, [1])
+    far = 1e15 + 0.125 * steps[:, None]
+    Z, plain = view_of(far, shape=shape)(far), view_of(0.125 * steps[:, None])(far - 1e15)
+    np.testing.assert_allclose(Z if shape == "standard" else view_of(Z)(Z), plain, atol=0.05)
+    np.testing.assert_array_equal(view_of(np.hstack([far, X]), np.zeros(3, bool)).sources, [2])
+    last = 1.0 + np.finfo(float).eps * np.array([[0.0], [1.0], [2.0], [0.0]])
+    np.testing.assert_array_equal(view_of(last, shape=shape)(last), 0.0)
+
+
 def test_numbers_as_given_stay_and_missing_ones_are_the_mean():
     X = np.array([[1.0, 7.0], [3.0, 7.0], [8.0, 7.0]])  # a constant column is left out
     view = view_of(X, np.zeros(2, bool), "given")

@@ -3,7 +3,9 @@
 Numbers are standardised, first brought to a Gaussian shape by their ranks, or left as they are.
 Categories become one column each, so that two different ones are at squared distance two, as two
 random values of a standardised column are on average. A missing number is the mean, and is marked
-in a column of its own. Columns that are constant or repeat another one are left out.
+in a column of its own. Columns that are constant or repeat another one are left out, and so are
+those that vary by no more than sums of numbers are rounded; where there is no other column, only
+those that vary by no more than a few of the last digits.
 """
 
 from dataclasses import dataclass
@@ -20,6 +22,8 @@ Shape = Literal["standard", "ranks", "given"]
 
 _MAX_CATEGORIES = 30  # with a column of their own; the rarer ones share one
 _MAX_KNOTS = 1000  # of the map from values to ranks
+_ROUNDING = 1e-14  # a relative standard deviation that sums of numbers may have by rounding
+_LAST_DIGITS = 4.0  # one that single numbers may have, in units of their last digits
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,16 @@ def learn_view(table: Array, is_category: Array, weight: Array, shape: Shape) ->
     -------
     View
     """
+    found = _learn_columns(table, is_category, weight, shape, alone=False)
+    if not found.columns:
+        found = _learn_columns(table, is_category, weight, shape, alone=True)
+    return found
+
+
+def _learn_columns(
+    table: Array, is_category: Array, weight: Array, shape: Shape, alone: bool
+) -> View:
+    """Learn a view; alone where no column varies by more than the rounding of sums."""
     columns: list[Any] = []
     sources: list[int] = []
     seen: set[bytes] = set()
@@ -108,15 +122,19 @@ def learn_view(table: Array, is_category: Array, weight: Array, shape: Shape) ->
         if print_of_column in seen:
             continue
         seen.add(print_of_column)
-        learn = _learn_category if is_category[j] else _learn_number
-        column = learn(j, values, weight, shape)
+        if is_category[j]:
+            column: Any = _learn_category(j, values, weight)
+        else:
+            column = _learn_number(j, values, weight, shape, alone)
         if column is not None:
             columns.append(column)
             sources += [j] * len(column(table[:1]))
     return View(tuple(columns), np.array(sources or [0]))
 
 
-def _learn_number(j: int, values: Array, weight: Array, shape: Shape) -> _Number | None:
+def _learn_number(
+    j: int, values: Array, weight: Array, shape: Shape, alone: bool
+) -> _Number | None:
     present = ~np.isnan(values)
     marked = bool(present.any() and not present.all())
     x, w = values[present], weight[present]
@@ -126,17 +144,21 @@ def _learn_number(j: int, values: Array, weight: Array, shape: Shape) -> _Number
     if shape == "ranks":
         knots, scores = _gaussian_scores(x, w)
         x = np.interp(x, knots, scores)
+    # Differences of numbers that have most digits in common are exact, and have the others.
+    origin = float(x.min()) if alone else 0.0
+    x = x - origin
     # In units of the largest number, so that no square overflows.
     unit = np.abs(x).max()
     share = w / w.sum()
     centre = share @ (x / unit)
     scale = np.sqrt(share @ (x / unit - centre) ** 2)
-    if not scale > 1e-14:
+    rounding = _LAST_DIGITS * np.spacing(abs(origin)) / unit if alone else _ROUNDING
+    if not scale > rounding:
         return None
     centre, scale = float(centre * unit), float(scale * unit)
     if shape == "given":
-        return _Number(j, None, None, 0.0, 1.0, centre, marked)
-    return _Number(j, knots, scores, centre, scale, 0.0, marked)
+        return _Number(j, None, None, origin, 1.0, centre, marked)
+    return _Number(j, knots, scores, origin + centre, scale, 0.0, marked)
 
 
 def _gaussian_scores(x: Array, w: Array) -> tuple[Array, Array]:
@@ -150,7 +172,7 @@ def _gaussian_scores(x: Array, w: Array) -> tuple[Array, Array]:
     return knots, ndtri(rank)
 
 
-def _learn_category(j: int, values: Array, weight: Array, shape: Shape) -> _Category | None:
+def _learn_category(j: int, values: Array, weight: Array) -> _Category | None:
     known = values[~np.isnan(values) & (values != UNKNOWN)]
     mass = weight[~np.isnan(values) & (values != UNKNOWN)]
     if not len(known):

@@ -158,9 +158,9 @@ def page():
         "Accuracy in percent, or the squared error relative to the variance; means over the splits "
         "± deviation, and the differences to SVM-CV, here and in the paper. Where the figures are "
         "more than a deviation apart, those of SVM-CV mostly are as well (spect, glass, wine, "
-        "mpg). The exceptions are NW on housing; monks1, where LogDet has 79 to 81 for slack 0.1 to "
-        "10 and 80 to 2,000 pairs; and RF on monks2, better here, its rho and C cross-validated. "
-        "The paper does not say how it chose the parameters of either.",
+        "mpg). The exceptions are NW on housing; monks1, where LogDet has 79 to 81 for slack 0.1 "
+        "to 10 and 80 to 2,000 pairs; and RF on monks2, better here, its rho and C cross-validated."
+        " The paper does not say how it chose the parameters of either.",
         markdown(
             ["set", "method", "splits", "test", "test - SVM-CV", "paper", "paper - SVM-CV"], rows
         ),

@@ -67,6 +67,7 @@ HOOKS = {
         "_check_training_data",
         "_choose",
         "_class_scores",
+        "_cost_range",
         "_encode",
         "_evaluate",
         "_fit",

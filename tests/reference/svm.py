@@ -137,11 +137,13 @@ def rounding_error(problem, beta, roundoff=FLOAT64_ROUNDOFF):
 
     A dot product of n terms is off by at most about ``n u sum |terms|``. In P the residual of
     point i (terms ``p_i, eps, c, K_ij beta_j``) is multiplied by at most ``C_i``, in D by
-    ``|beta_i| <= C_i``. A gap smaller than this cannot be seen in the given precision.
+    ``|beta_i| <= C_i``. With an intercept p may be centred, which leaves a rounding of its largest
+    entry in the intercept. A gap smaller than this cannot be seen in the given precision.
     """
     absolute_sums = np.array([math.fsum(abs(row * beta)) for row in problem.K])
     c = best_intercept(problem, beta) if problem.fit_intercept else 0.0
-    residual_terms = absolute_sums + abs(problem.p) + problem.epsilon + abs(c)
+    centre = abs(problem.p).max() if problem.fit_intercept else 0.0
+    residual_terms = absolute_sums + abs(problem.p) + problem.epsilon + abs(c) + centre
     return 2 * (problem.n + 8) * roundoff * math.fsum(problem.bound * residual_terms)
 
 

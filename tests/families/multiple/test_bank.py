@@ -10,7 +10,7 @@ from kernelfit.families.multiple import bank as bank_module
 from kernelfit.families.multiple.bank import TooLarge, from_matrix, is_indefinite, make_bank
 from kernelfit.families.multiple.kernels import BankKernel
 from kernelfit.kernels.standard import RBF, Polynomial
-from kernelfit.solvers.dual import rounds
+from kernelfit.solvers.dual import blocks
 
 EPS = np.finfo(float).eps
 
@@ -81,7 +81,7 @@ def test_rounding_is_that_of_the_dtype_and_the_dual_core():
     K = RBF(0.001)(X).astype(np.float32)
     assert not is_indefinite(K) and is_indefinite(K.astype(np.float64))
     assert is_indefinite(K - np.float32(1e-3) * np.eye(60, dtype=np.float32))
-    fractions = {dtype: ridges[-1] for dtype, ridges in rounds._RIDGES.items()}
+    fractions = {dtype: ridges[-1] for dtype, ridges in blocks._RIDGES.items()}
     assert fractions == bank_module._ROUNDING
 
 

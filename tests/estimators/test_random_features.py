@@ -68,6 +68,21 @@ def test_sparse_data_and_targets_of_all_kinds(iris):
     np.testing.assert_allclose(dense, both, rtol=1e-6)
 
 
+def test_features_far_from_zero_keep_their_digits(iris):
+    X, y = iris
+    X = np.round(64.0 * X) / 64.0  # so that a shift changes no bit
+    options = {"n_components": 200, "random_state": 0}
+    here = RandomFeatureAlignment(**options).fit(X, y)
+    far = RandomFeatureAlignment(**options).fit(X + 2.0**40, y)  # whose mean is rounded to 1e-4
+    np.testing.assert_allclose(far.weights_, here.weights_, atol=1e-3)
+    Z, moved = here.transform(X), far.transform(X + 2.0**40)
+    np.testing.assert_allclose(moved @ moved.T, Z @ Z.T, atol=1e-3)
+    for row in (0, 70):
+        np.testing.assert_allclose(far.transform(X[[row]] + 2.0**40)[0], moved[row], atol=1e-12)
+    plain = np.sqrt(2.0 * here.weights_) * np.cos(X @ here.frequencies_ + here.offsets_)
+    np.testing.assert_allclose(plain, Z, atol=1e-12)
+
+
 def test_pipeline_search_and_pickle(iris):
     X, y = iris
     features = RandomFeatureAlignment(random_state=0, n_components=200)

@@ -4,6 +4,7 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -53,7 +54,7 @@ class RandomFeatureAlignment(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     frequencies_ : ndarray of shape (n_features, n_kept)
         The vectors w of the features kept.
     offsets_ : ndarray of shape (n_kept,)
-        Their offsets b.
+        Their offsets b, up to multiples of the period.
     weights_ : ndarray of shape (n_kept,)
         Their weights q, of sum one.
     gamma_ : float
@@ -137,15 +138,18 @@ class RandomFeatureAlignment(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         gamma = moderate_gamma(scale_gamma(X, weight) if self.gamma == "scale" else self.gamma)
         rng = check_random_state(self.random_state)
         frequencies = np.sqrt(2.0 * gamma) * rng.normal(size=(X.shape[1], self.n_components))
-        offsets = rng.uniform(0.0, 2.0 * np.pi, self.n_components)
+        phases = rng.uniform(0.0, 2.0 * np.pi, self.n_components)
+        centre = np.asarray(mass @ X)
         sums = np.zeros((columns.shape[1], self.n_components))
         step = max(1, _CHUNK_BYTES // (8 * self.n_components))
         for first in range(0, X.shape[0], step):
             part = slice(first, first + step)
-            sums += columns[part].T @ _cosines(X[part], frequencies, offsets)
+            sums += columns[part].T @ _cosines(X[part], centre, frequencies, phases)
         found = align_weights(2.0 * np.sum(sums**2, axis=0), float(self.rho))
         kept = np.flatnonzero(found.q)
-        fitted.frequencies_, fitted.offsets_ = frequencies[:, kept], offsets[kept]
+        fitted.frequencies_ = frequencies[:, kept]
+        fitted.offsets_ = np.mod(phases[kept] - centre @ fitted.frequencies_, 2.0 * np.pi)
+        fitted._centre, fitted._phases = centre, phases[kept]
         fitted.weights_ = found.q[kept]
         fitted.gamma_ = gamma
         with np.errstate(over="ignore", under="ignore"):
@@ -172,12 +176,17 @@ class RandomFeatureAlignment(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=np.float64)
-        Z = _cosines(X, self.frequencies_, self.offsets_)
+        Z = _cosines(X, self._centre, self.frequencies_, self._phases)
         Z *= np.sqrt(2.0 * self.weights_)
         return Z
 
 
-def _cosines(X, frequencies, offsets):
-    Z = np.asarray(X @ frequencies)
-    Z += offsets
+def _cosines(X, centre, frequencies, phases):
+    """Return cos(w'(x - centre) + phase): far from zero, w'x alone would have few digits left."""
+    if sparse.issparse(X):
+        Z = np.asarray(X @ frequencies)
+        Z -= centre @ frequencies
+    else:
+        Z = (X - centre) @ frequencies
+    Z += phases
     return np.cos(Z, out=Z)

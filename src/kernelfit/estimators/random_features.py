@@ -86,6 +86,8 @@ class RandomFeatureAlignment(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     True
     """
 
+    _centre: np.ndarray  # of the training points, where the phases hold
+    _phases: np.ndarray
     _parameter_constraints: ClassVar[dict] = {
         "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
         "n_components": [Interval(Integral, 1, None, closed="left")],

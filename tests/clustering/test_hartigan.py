@@ -70,6 +70,16 @@ def test_moves_are_those_found_by_trying(seed, weighted):
             assert found.mean_norms[k] == pytest.approx(share @ K @ share, rel=1e-9)
 
 
+def test_moves_of_points_that_dominate_their_clusters():
+    """Few points of very different counts: what a heavy one leaves is most unlike what was there."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        K, counts = kernel(3.0 * rng.standard_normal((9, 2))), 10.0 ** rng.uniform(-4, 0, 9)
+        start = partition(K, np.arange(9) % 3, 3, counts)
+        found = move_single_points(K, start, 300, counts)
+        np.testing.assert_array_equal(found.labels, single_moves(K, start.labels, counts, 3))
+
+
 def test_a_move_that_lloyd_does_not_see():
     """The middle point is as far from both means: alone it leaves 2, with the last one 1/2."""
     X = np.array([[-2.0], [0.0], [1.0]])
@@ -245,7 +255,7 @@ def test_clusters_that_one_point_dominates():
     """Where a mean is so near to its heaviest point that rounding hides the distance."""
     for seed in range(100):
         rng = np.random.default_rng(seed)
-        K, counts = kernel(rng.standard_normal((12, 2))), 10.0 ** rng.uniform(-14, 0, 12)
+        K, counts = kernel(rng.standard_normal((12, 2))), 10.0 ** rng.uniform(-20, 0, 12)
         start = partition(K, np.arange(12) % 4, 4, counts)
         found = move_single_points(K, start, 300, counts)
         assert found.converged and set(found.labels) == set(range(4))

@@ -21,6 +21,8 @@ from kernelfit.utils.jit import inner, jit
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
+_SMALL_REST = 0.01  # of the count of a cluster: its products are summed anew, not updated
+
 
 def move_single_points(
     K: Array,
@@ -34,6 +36,8 @@ def move_single_points(
 
     The points are visited in their order, in sweeps, and each one moves where it lowers the inertia
     most, if by more than rounding. No cluster loses its last point. The inertia never rises.
+    Rounding is that of squared distances: it hides the gain of a point that makes up all but a
+    millionth of the count of its cluster.
 
     A point that counts several times moves as a whole. That is all there is to try: the change of
     the inertia is concave in how many of its copies move, and zero for none, so where all of them
@@ -103,58 +107,61 @@ def _sweep(
     """
     n, n_clusters = products.shape
     masses = np.zeros(n_clusters)
-    sizes = np.zeros(n_clusters, dtype=np.intp)
     for i in range(n):
         masses[labels[i]] += counts[i]
-        sizes[labels[i]] += 1
     n_sweeps, n_moves, before = 0, 0, -1
     while n_sweeps < max_sweeps and n_moves != before:
         before = n_moves
         n_sweeps += 1
         for i in range(n):
             a, w = labels[i], counts[i]
-            if sizes[a] == 1:
+            left = (masses[a] - w) / masses[a]
+            if left <= 0.0:  # alone, or with others that are nothing to rounding
                 continue
             # Rounding of the distances counts as often as they do: that of the gain here, that of
             # the costs, of which no factor is above w, in the comparisons. So of equal clusters
             # the first is taken.
             own = K[i, i] - 2.0 * products[i, a] + norms[a]
-            least, best = w / (1.0 - w / masses[a]) * (own - same), a
+            least, best = w / left * (own - same), a
             for b in range(n_clusters):
                 if b == a:
                     continue
                 cost = 0.0  # of a point alone
-                if sizes[b] > 0:
+                if masses[b] > 0.0:
                     distance = K[i, i] - 2.0 * products[i, b] + norms[b]
                     cost = w / (1.0 + w / masses[b]) * distance
                 if cost < least - w * same:
                     least, best = cost, b
             if best == a:
                 continue
-            leaving, joining = w / (masses[a] - w), w / (masses[best] + w)
+            labels[i] = best
+            n_moves += 1
+            # Sums over what is there, as differences would lose the digits of small clusters.
+            for k in (a, best):
+                masses[k] = 0.0
+                for j in range(n):
+                    masses[k] += counts[j] if labels[j] == k else 0.0
+            leaving, joining = w / masses[a], w / masses[best]
             for j in range(n):
                 products[j, a] += leaving * (products[j, a] - K[i, j])
                 products[j, best] += joining * (K[i, j] - products[j, best])
-            labels[i] = best
-            sizes[a] -= 1
-            sizes[best] += 1
-            # Sums over what is there: differences would lose the digits of small clusters.
-            masses[a], norms[a] = _mass_and_norm(products, labels, counts, a)
-            masses[best], norms[best] = _mass_and_norm(products, labels, counts, best)
-            n_moves += 1
+            if left < _SMALL_REST:
+                _sum_products(K, products, labels, counts, masses[a], a)
+            for k in (a, best):
+                norms[k] = 0.0
+                for j in range(n):
+                    norms[k] += counts[j] / masses[k] * products[j, k] if labels[j] == k else 0.0
     return n_sweeps, n_moves
 
 
 @inner()
-def _mass_and_norm(
-    products: Array, labels: Labels, counts: Array, cluster: int
-) -> tuple[float, float]:
-    """Return the count of the points of a cluster, and the squared norm of their mean."""
-    mass, norm = 0.0, 0.0
+def _sum_products(
+    K: Array, products: Array, labels: Labels, counts: Array, mass: float, cluster: int
+) -> None:
+    """Set the products of all points with the mean of a cluster."""
+    products[:, cluster] = 0.0
     for i in range(len(labels)):
         if labels[i] == cluster:
-            mass += counts[i]
-    for i in range(len(labels)):
-        if labels[i] == cluster:
-            norm += counts[i] / mass * products[i, cluster]
-    return mass, norm
+            share = counts[i] / mass
+            for j in range(len(labels)):
+                products[j, cluster] += share * K[i, j]

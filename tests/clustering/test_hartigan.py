@@ -71,7 +71,7 @@ def test_moves_are_those_found_by_trying(seed, weighted):
 
 
 def test_moves_of_points_that_dominate_their_clusters():
-    """Few points of very different counts: what a heavy one leaves is most unlike what was there."""
+    """Few points of very different counts: what a heavy one leaves is unlike what was there."""
     for seed in range(60):
         rng = np.random.default_rng(seed)
         K, counts = kernel(3.0 * rng.standard_normal((9, 2))), 10.0 ** rng.uniform(-4, 0, 9)

@@ -106,6 +106,12 @@ def test_polishing_rounds_follow_and_end():
     assert run(point, polish=True).gap == 1e-3 and point.asked == []
 
 
+def test_polishing_begins_where_an_exact_gradient_meets_the_tolerance():
+    point = Scripted([5.0, 1e-3, 1e-4], exact_gaps=[5.0, 1.0, 1e-4])
+    run(point, polish=True)
+    assert [polish for _, polish in point.asked] == [False, False, True, True, True]
+
+
 def test_a_gap_of_rounding_ends_the_rounds_and_is_enough_at_zero():
     assert run(Scripted([1e-10])).converged
     tiny = Scripted([5.0, 1e-10])

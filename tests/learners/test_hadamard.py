@@ -55,7 +55,11 @@ def test_equals_the_semidefinite_programme(method, tau, task, factor):
     optimum, theta = dank.solve_sdp(problem, eta, tau, method)
     assert result.converged
     assert np.isclose(result.objective, optimum, rtol=1e-5)
-    assert np.abs(result.theta.matrix(problem.K) - theta).max() < 1e-4
+    # The penalty makes the problem strongly convex: a factor is at most the root of its excess over
+    # eta away from the best one. So each may miss it by what its own value leaves open.
+    excess = max(optimum - result.objective, 0.0) + 1e-8 * abs(optimum)  # Clarabel's tolerance
+    apart = np.linalg.norm(result.theta.matrix(problem.K) - theta)
+    assert np.sqrt(eta) * apart <= np.sqrt(result.gap) + np.sqrt(excess)
     assert_certificate_true(problem, result, eta, tau, method)
 
 

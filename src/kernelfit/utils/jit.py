@@ -91,7 +91,9 @@ def inner(**options: Any) -> Callable[[Function], Any]:
     Parameters
     ----------
     **options
-        Of ``numba.njit``.
+        Of ``numba.njit``. It needs `forceinline` where its caller takes sums in any order: there
+        are several compilations of it otherwise, each with an order of its own, and whether the
+        caller was loaded from the cache or just compiled decides which one it uses.
 
     Returns
     -------

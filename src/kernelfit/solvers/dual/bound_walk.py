@@ -12,10 +12,9 @@ is needed, which is rare.
 import math
 
 import numpy as np
-from numba.extending import register_jitable
 
 from kernelfit.solvers.result import FloatArray
-from kernelfit.utils.jit import jit
+from kernelfit.utils.jit import inner, jit
 
 # Before a bound is met that many were, at a minimum, or where numbers are not finite.
 STOPPED, ENDED, FAILED = 0, 1, 2
@@ -105,7 +104,7 @@ def walk_to_bounds(
     return moved, STOPPED
 
 
-@register_jitable
+@inner(forceinline=True)
 def _total(values: FloatArray, m: int) -> float:
     total = 0.0
     for i in range(m):
@@ -113,7 +112,7 @@ def _total(values: FloatArray, m: int) -> float:
     return total
 
 
-@register_jitable
+@inner(forceinline=True)
 def _solve(U: FloatArray, m: int, x: FloatArray, y: FloatArray) -> None:
     """Replace x and y by the solutions of ``U'U z = x`` and ``U'U z = y``."""
     for k in range(m):
@@ -131,7 +130,7 @@ def _solve(U: FloatArray, m: int, x: FloatArray, y: FloatArray) -> None:
         y[k] = (y[k] - b) / U[k, k]
 
 
-@register_jitable
+@inner(forceinline=True)
 def _drop(U: FloatArray, m: int, j: int) -> None:
     """Take the j-th variable out of the factor of m + 1, in place."""
     for k in range(j):

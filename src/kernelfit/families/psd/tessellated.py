@@ -383,7 +383,10 @@ class BoxResponse:
         first = (A.T @ self.first)[delta[:, None], zeta] * self.total[delta]
         second = own[delta, None] * self.second[delta, zeta]
         box = np.outer(own[delta], self.total[delta]) * basis._box_moments[zeta]
-        W = np.block([[both, first - both], [second - both, box - first - second + both]])
+        q = len(delta)
+        W = np.empty((2 * q, 2 * q))
+        W[:q, :q], W[:q, q:] = both, first - both
+        W[q:, :q], W[q:, q:] = second - both, box - first - second + both
         return DenseMatrix(0.5 * (W + W.T))
 
     def mix(self, other: "BoxResponse", t: float) -> "BoxResponse":

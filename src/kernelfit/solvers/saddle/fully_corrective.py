@@ -24,7 +24,7 @@ quadratic and costs nothing.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from kernelfit.solvers.saddle.progress import Pair, Progress
 _NEW_DIRECTIONS = 4
 # rho as a fraction of lambda_max(D) / (2 n): at first, at most and at least. The smaller, the fewer
 # steps; but several tasks are coupled by 1 / rho, and are trained one after the other.
-_WEIGHT, _MAX_WEIGHT, _MIN_WEIGHT, _MIN_COUPLED = 0.5, 2.0, 3e-3, 0.5
+_WEIGHT, _MAX_WEIGHT, _MIN_WEIGHT, _MIN_COUPLED = 0.7, 2.0, 3e-3, 0.5
 _FULL_STEP, _SHORT_STEP = 0.9, 0.3
 _FLAT = 1e-13  # of the objective: what a slope is off by rounding
 
@@ -68,26 +68,34 @@ def fully_corrective_steps(
     centre = (V.T @ U) @ (U.T @ V)
     weight, least = _WEIGHT, _MIN_WEIGHT if len(beta) == 1 else _MIN_COUPLED
     while True:
-        top = float(np.linalg.eigvalsh(response.D.restrict(V))[-1])
+        G = response.D.restrict(V)
+        top = float(np.linalg.eigvalsh(G)[-1])
         if top <= 0.0:
             return
         model = _Proximal(centre, 0.5 * weight * top / n)
-        theta, update = model.quadratic(response, V)
+        cut = model.cut(G)
+        theta, update = model.quadratic(response, V, cut)
         direction = problem.train(theta, beta, progress.model_tol, update=update)
         other = family.respond(direction)
-        forms = response.D, response.form(direction), other.D
-        ends = [form.restrict(V) for form in forms]
-        t = _line_search(problem, model, beta, direction, ends)
+        ends = G, response.form(direction).restrict(V), other.D.restrict(V)
+        t, cut = _line_search(problem, model, beta, direction, ends, cut)
         beta = (1.0 - t) * beta + t * direction
         response = other if t == 1.0 else response.mix(other, t)
-        values, vectors = model.maximiser(response.D.restrict(V))
         if t >= _FULL_STEP:
-            centre, weight = (vectors * values) @ vectors.T, max(0.4 * weight, least)
+            centre, weight = (cut.vectors * cut.kept) @ cut.vectors.T, max(0.4 * weight, least)
         elif t <= _SHORT_STEP:
             weight = min(2.0 * weight, _MAX_WEIGHT)
-        yield Pair(beta, spectral_factor(values, V @ vectors), response)
+        yield Pair(beta, spectral_factor(cut.kept, V @ cut.vectors), response)
         if V.shape[1] < n:
             V, centre = _grow(V, centre, response.D, 0.1 * progress.gap)
+
+
+class _Cut(NamedTuple):
+    """A, by its eigenvalues a and eigenvectors q, and the eigenvalues of S, its projection."""
+
+    values: FloatArray
+    vectors: FloatArray
+    kept: FloatArray
 
 
 class _Proximal:
@@ -96,58 +104,70 @@ class _Proximal:
     def __init__(self, centre: Array, rho: float) -> None:
         self.centre, self.rho, self.trace = centre, rho, float(np.trace(centre))
 
-    def _cut(self, G: Array) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def cut(self, G: Array) -> _Cut:
+        """Return A and S."""
         a, Q = np.linalg.eigh(self.centre + G / (2.0 * self.rho))
-        return a, Q, project_simplex(a, self.trace)
+        return _Cut(a, Q, project_simplex(a, self.trace))
 
-    def maximiser(self, G: Array) -> tuple[FloatArray, FloatArray]:
-        """Return the eigenvalues and eigenvectors of S."""
-        _, Q, s = self._cut(G)
-        return s, Q
-
-    def quadratic(self, response: Any, V: Array) -> tuple[FloatArray, FloatArray | None]:
+    def quadratic(self, response: Any, V: Array, cut: _Cut) -> tuple[FloatArray, FloatArray | None]:
         """Return the second-order model at beta: the root of its kernel, and what it adds to that.
 
         For `SaddleProblem.train`.
         """
-        a, Q, s = self._cut(response.D.restrict(V))
+        a, Q, s = cut
         positive = np.flatnonzero(s > 0.0)
         w = response.contract(V @ Q, V @ Q[:, positive])
-        columns = []
-        for k, j in enumerate(positive):
-            for i in range(j):  # eigenvalues ascend: i below j, positive or not
-                omega = (s[j] - s[i]) / (a[j] - a[i]) if a[j] > a[i] else 1.0
-                columns.append(np.sqrt(2.0 * omega) * w[:, :, i, k])
+        # Eigenvalues ascend: i below j, positive or not.
+        i, place = np.nonzero(np.arange(len(s))[:, None] < positive)
+        j = positive[place]
+        rise = a[j] - a[i]
+        omega = np.divide(s[j] - s[i], rise, out=np.ones_like(rise), where=rise > 0.0)
+        columns = np.sqrt(2.0 * omega) * w[..., i, place]
         if len(positive) > 1:
-            diagonal = np.stack([w[:, :, j, k] for k, j in enumerate(positive)], axis=-1)
-            columns.extend(np.moveaxis(diagonal - diagonal.mean(axis=-1, keepdims=True), -1, 0))
-        update = None
-        if columns:
-            update = np.sqrt(1.0 / self.rho) * np.stack(columns, axis=-1)
+            diagonal = w[..., positive, np.arange(len(positive))]
+            centred = diagonal - diagonal.mean(axis=-1, keepdims=True)
+            columns = np.concatenate([columns, centred], axis=-1)
+        update = np.sqrt(1.0 / self.rho) * columns if columns.shape[-1] else None
         return V @ (Q[:, positive] * np.sqrt(s[positive])), update
 
 
 def _line_search(
-    problem: SaddleProblem, model: _Proximal, beta: Array, direction: Array, ends: list[Array]
-) -> float:
-    """Maximise the proximal dual on the segment, where D is quadratic in the position t."""
+    problem: SaddleProblem,
+    model: _Proximal,
+    beta: Array,
+    direction: Array,
+    ends: tuple[Array, Array, Array],
+    cut: _Cut,
+) -> tuple[float, _Cut]:
+    """Maximise the proximal dual on the segment, where D is quadratic in the position t.
+
+    Return t and the cut there; `cut` is that at 0.
+    """
     first, middle, last = ends
     move = direction - beta
+    cuts = {0.0: cut}
+
+    def cut_at(t: float) -> _Cut:
+        if t not in cuts:
+            G = (1.0 - t) ** 2 * first + 2.0 * t * (1.0 - t) * middle + t**2 * last
+            cuts[t] = model.cut(G)
+        return cuts[t]
 
     def slope(t: float) -> float:
-        G = (1.0 - t) ** 2 * first + 2.0 * t * (1.0 - t) * middle + t**2 * last
+        _, vectors, kept = cut_at(t)
         change = -2.0 * (1.0 - t) * first + (2.0 - 4.0 * t) * middle + 2.0 * t * last
-        values, vectors = model.maximiser(G)
-        energy = 0.5 * float(np.sum(((vectors * values) @ vectors.T) * change))
+        energy = 0.5 * float(np.sum(((vectors * kept) @ vectors.T) * change))
         here = beta + t * move
         pairs = zip(problem.tasks, here, move, strict=True)
         return sum(task.kappa_slope(b, m) for task, b, m in pairs) - energy
 
     rate = slope(0.0)
     if rate > 0.0:
-        return follow(falling_root(rate), slope)
-    # Near the optimum the slope is rounding error of either sign, and the model knows better.
-    return 1.0 if rate >= -_FLAT * abs(problem.kappa(beta)) else 0.0
+        t = follow(falling_root(rate), slope)
+    else:
+        # Near the optimum the slope is rounding error of either sign, and the model knows better.
+        t = 1.0 if rate >= -_FLAT * abs(problem.kappa(beta)) else 0.0
+    return t, cut_at(t)
 
 
 def _grow(V: Array, centre: Array, D: SymmetricMatrix, allowed: float) -> tuple[Array, Array]:

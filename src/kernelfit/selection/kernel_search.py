@@ -15,7 +15,8 @@ from kernelfit.kernels.standard import (
     scale_gamma,
 )
 from kernelfit.selection.folds import Common
-from kernelfit.selection.search import KernelSearch, positive
+from kernelfit.selection.search import KernelSearch
+from kernelfit.selection.values import positive
 from kernelfit.utils.memory import cache_bytes
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix

@@ -8,7 +8,8 @@ from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
 from kernelfit.estimators.multiple import MultipleKernelMachine
 from kernelfit.selection.folds import Common
-from kernelfit.selection.search import REGRESSION, KernelSearch, positive
+from kernelfit.selection.search import REGRESSION, KernelSearch
+from kernelfit.selection.values import positive
 
 _PS = (1.0, 4.0 / 3.0, 2.0, 4.0)
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelfit.estimators.machine import KernelMachine
-from kernelfit.selection.search import positive
+from kernelfit.selection.values import positive
 from kernelfit.utils.threads import threads_for
 from kernelfit.utils.validation import check_weights
 

@@ -3,7 +3,8 @@
 from typing import ClassVar
 
 from kernelfit.learners.positive_matrix import SOLVERS
-from kernelfit.selection.search import KernelSearch, not_negative
+from kernelfit.selection.search import KernelSearch
+from kernelfit.selection.values import not_negative
 from kernelfit.utils.sklearn_private import StrOptions
 
 _DELTAS, _DEGREES = (0.1, 0.5, 2.0), (1, 2, 3)

@@ -18,16 +18,16 @@ from kernelfit.selection.calibration import with_largest
 from kernelfit.selection.folds import Cell, Common, FoldValues, Grid, Parts, Training
 from kernelfit.selection.scoring import UNCALIBRATED, FoldScorer
 from kernelfit.selection.table import difference, tabulate
+from kernelfit.selection.values import check_spread, not_negative, positive, spread
 from kernelfit.selection.work import Work
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.folds import split_folds
 from kernelfit.utils.memory import available_memory
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval
-from kernelfit.utils.validation import check_weights, numbers_in
+from kernelfit.utils.validation import check_weights
 
 _MACHINE_SHARE = 0.25  # of the available memory for a machine of a search with cache_size="auto"
-_LEAST_SPREAD = 1e-152  # of targets: squares of their fractions do not vanish
 _SPREAD = "a moderate spread of the targets"  # is expected of the unit of C
 _EXTENSIONS = 3  # of a default grid whose best candidate is at its edge
 # Of the searches for regressors.
@@ -128,7 +128,7 @@ class KernelSearch(BaseEstimator):
         weight = check_weights(sample_weight, len(y))
         machine._encode(y, weight)  # complains of targets before any fold does
         if not is_classifier(self):
-            _check_spread(y, weight)
+            check_spread(y, weight)
         splits = self._splits(X, y, weight, groups)
         self._check_folds(y, weight, splits)
         scorer = FoldScorer(self, X, y, weight, sample_weight is not None)
@@ -477,25 +477,6 @@ def _joined(folds, more):
     return joined
 
 
-def spread(y, weight):
-    """Return the weighted standard deviation of targets, of each column of them."""
-    off = y - np.average(y, axis=0, weights=weight)
-    size = np.abs(off).max(axis=0)
-    # In units of the largest, squares neither overflow nor vanish.
-    unit = np.where(size > 0.0, size, 1.0)
-    return size * np.sqrt(np.average((off / unit) ** 2, axis=0, weights=weight))
-
-
-def _check_spread(y, weight):
-    """Complain of targets whose squares vanish, and with them errors and scores."""
-    found = np.atleast_1d(spread(y, weight))
-    if np.any((found > 0.0) & (found < _LEAST_SPREAD)):
-        raise ValueError(
-            f"expected targets with a spread of at least {_LEAST_SPREAD:g}, or without any, got "
-            f"{found[found > 0.0].min():.3g}: scale the targets"
-        )
-
-
 def _rows(number, fold, weight):
     """Return the training and test rows of a fold, without those of weight zero."""
     parts = [part[weight[part] > 0] for part in fold]
@@ -505,20 +486,3 @@ def _rows(number, fold, weight):
                 f"expected rows of positive weight in the {name} part of fold {number}"
             )
     return parts
-
-
-def positive(values, name):
-    """Return values as a list; ValueError unless they are a list of positive numbers."""
-    return _numbers(values, name, "positive numbers", lambda array: array > 0)
-
-
-def not_negative(values, name):
-    """Return values as a list; ValueError unless they are a list of numbers >= 0."""
-    return _numbers(values, name, "numbers >= 0", lambda array: array >= 0)
-
-
-def _numbers(values, name, kind, allowed):
-    array = numbers_in(values)
-    if array.ndim != 1 or not array.size or not np.all(allowed(array) & np.isfinite(array)):
-        raise ValueError(f"expected {name} to be a list of {kind}, got {values!r}")
-    return array.tolist()

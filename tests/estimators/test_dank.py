@@ -478,3 +478,13 @@ def test_costs_whose_fourth_powers_are_no_numbers(machine, C):
     X, y = np.arange(8.0)[:, None], np.arange(8) % 2
     with pytest.raises(ValueError, match=r"expected .*products of C and the"):
         machine(C).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [DANKRegressor, KNPLRegressor])
+def test_coefficients_whose_fourth_powers_vanish_are_refused(estimator):
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    y, model = np.sin(2 * X[:, 0]), estimator(C=10.0, loss="squared")
+    one, small = model.fit(X, y).objective_, clone(model).fit(X, 1e-60 * y).objective_
+    np.testing.assert_allclose(1e120 * small, one, rtol=1e-9)
+    with pytest.raises(ValueError, match="at least 1e-70 in size, got .*: scale the data"):
+        model.fit(X, 1e-90 * y)

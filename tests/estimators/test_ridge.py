@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import RidgeClassifier
 
@@ -158,3 +159,10 @@ def test_complaints(data):
     assert np.isnan(model.dual_gap_) and model.status_ == "stationary"
     with pytest.raises(ValueError, match="at least two classes"):
         KernelRidgeClassifier().fit(X, np.zeros(40))
+
+
+def test_the_advice_names_no_parameter_that_is_not_there():
+    rng = np.random.default_rng(0)
+    model = KernelRidgeRegressor(C=1e10, kernel="poly")
+    with pytest.warns(ConvergenceWarning, match="scale the data$"):
+        model.fit(1e8 + rng.standard_normal((30, 2)), rng.standard_normal(30))

@@ -157,3 +157,13 @@ def test_a_start_outside_the_box_is_moved_into_it(model):
     model = copy.deepcopy(model).set_params(C=10.0, warm_start=True).fit(X, y)
     model.set_params(C=0.1).fit(X, y)
     assert audit(model, X, y).confirmed
+
+
+def test_what_cannot_be_the_training_targets_is_refused():
+    X, y = load_iris(return_X_y=True)
+    model = kernelfit.KernelSVC().fit(X, y)
+    for wrong, got in ((y[:10], "got 10"), (None, "got None"), (y + 5, "among .*, got 5")):
+        with pytest.raises(ValueError, match=got):
+            audit(model, X, wrong)
+    with pytest.raises(ValueError, match="got nan or infinity"):
+        audit(kernelfit.KernelSVR().fit(X, y), X, np.full(len(y), np.nan))

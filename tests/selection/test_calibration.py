@@ -100,3 +100,10 @@ def test_a_weight_of_two_is_a_repeated_point(n_classes):
 def test_probabilities_of_extreme_scores_are_finite():
     p = Calibration(1.0, np.array([0.0, 1.0]))(np.array([[1e300], [-1e300], [0.0]]))
     np.testing.assert_allclose(p, [[0.0, 1.0], [1.0, 0.0], softmax([0.0, 1.0])], atol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1e160, 1e-160])
+def test_the_unit_of_the_scores_does_not_matter(factor):
+    scores, labels, weight = data(3)
+    one, other = (fit_calibration(f * scores, labels, weight) for f in (1.0, factor))
+    np.testing.assert_allclose(other(factor * scores), one(scores), rtol=1e-9)

@@ -125,11 +125,21 @@ class AdaptiveMachine(StandardKernelMachine):
             self._row_blocks = table[0], table[1], table[2].astype(np.intp)
 
     def _store(self, X, y, rows, coef, witness, results):
+        self._check_coefs(coef)
         super()._store(X, y, rows, coef, witness, results)
         eta = [factor.eta for factor in self._thetas]
         self.eta_ = eta[0] if len(eta) == 1 else np.array(eta)
         if self._precomputed:
             self._support_kernel = np.asarray(X[np.ix_(self.support_, self.support_)], np.float64)
+
+    def _check_coefs(self, coef):
+        """Complain of coefficients whose fourth powers, which the factor costs, vanish."""
+        largest = float(np.abs(coef).max(initial=0.0))
+        if 0.0 < largest < self._cost_range[0]:
+            raise ValueError(
+                f"expected targets and kernel values for which dual coefficients are at least "
+                f"{self._cost_range[0]:g} in size, got {largest:.3g}: scale the data"
+            )
 
     def _convergence_advice(self, stalled):
         if self.partition is not None and self.combine != "global":

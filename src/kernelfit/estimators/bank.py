@@ -8,7 +8,6 @@ import numpy as np
 from kernelfit.estimators.moderate import moderate_gamma
 from kernelfit.families.multiple.bank import (
     Source,
-    TooLarge,
     from_matrix,
     is_indefinite,
     make_bank,
@@ -198,7 +197,7 @@ def build_bank(members, X, weight, normalize, cache_size):
             scaled.append(BankKernel(member.kernel, member.features, scale))
             yield _multiple(source, scale)
 
-    bank = _make_bank(len(X), sources(), cache_size, len(members))
+    bank = make_bank(len(X), sources(), cache_size * 2**20)
     return tuple(scaled), bank
 
 
@@ -228,7 +227,7 @@ def build_stack(stack, weight, normalize, cache_size):
             scales.append(_scale(source.diagonal, weight, normalize, name))
             yield _multiple(source, scales[-1])
 
-    bank = _make_bank(len(stack), sources(), cache_size, stack.shape[2])
+    bank = make_bank(len(stack), sources(), cache_size * 2**20)
     return np.array(scales), bank
 
 
@@ -276,13 +275,3 @@ def _multiple(source, scale):
         lambda: scale * source.whole(),
         source.dtype,
     )
-
-
-def _make_bank(n, sources, cache_size, size):
-    try:
-        return make_bank(n, sources, cache_size * 2**20)
-    except TooLarge:
-        raise ValueError(
-            f"expected kernels whose matrices take at most cache_size={cache_size:g} MB, got "
-            f"{size} kernels on {n} rows that take more: name fewer or raise cache_size"
-        ) from None

@@ -296,18 +296,25 @@ class KernelMachine(BaseEstimator):
         if failed.any():
             with np.errstate(over="ignore"):
                 worst = (gap[failed] / np.maximum(np.abs(objective[failed]), 1e-300)).max()
+            aim = f"tol={self.tol:g}" if self._has_tol else f"{self.tol:g}"
             stalled = all(self._endings[k] == "rounding" for k in np.flatnonzero(failed))
             warnings.warn(
                 f"{name} stopped at a relative duality gap of {worst:.1e} instead of "
-                f"tol={self.tol:g} in {failed.sum()} of {failed.size} problems: "
+                f"{aim} in {failed.sum()} of {failed.size} problems: "
                 + self._convergence_advice(stalled),
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
+    @property
+    def _has_tol(self):
+        """Whether users give the tolerance; exact machines have one of their own."""
+        return "tol" in self.get_params(deep=False)
+
     def _convergence_advice(self, stalled):
         if stalled:
-            return "rounding prevents more, scale the data or raise tol"
+            advice = "rounding prevents more, scale the data"
+            return f"{advice} or raise tol" if self._has_tol else advice
         return f"raise max_iter={self.max_iter} or tol"
 
     def _decision_values(self, X):

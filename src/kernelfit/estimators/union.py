@@ -295,10 +295,10 @@ class KernelUnionRegressor(RegressorMachine, UnionMachine):
     ----------
     C : float, default=1.0
         Cost of the loss.
-    loss : {"tube", "squared_tube", "squared"}, default="tube"
-        See `KernelSVR`.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing.
+    loss : {"tube", "squared_tube", "squared"}, default="tube"
+        See `KernelSVR`.
     families : sequence of str, default=None
         Some of the following, or None for all: "gaussian", a Gaussian of any width on all
         features; "feature_gaussian", the same on each feature; "polynomial", generalised polynomial
@@ -399,8 +399,8 @@ class KernelUnionRegressor(RegressorMachine, UnionMachine):
         self,
         C=1.0,
         *,
-        loss="tube",
         epsilon=0.1,
+        loss="tube",
         families=None,
         kernels=(),
         degree=2,

@@ -210,7 +210,8 @@ def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
         X = X[..., None]
     if X.shape != machine.shape_fit_:
         raise ValueError(f"expected the training data of shape {machine.shape_fit_}, got {X.shape}")
-    y, weight = np.asarray(y), check_weights(sample_weight, X.shape[0])
+    weight = check_weights(sample_weight, X.shape[0])
+    y = _check_targets(machine, y, X.shape[0])
     rows, groups = _problems(machine, X, y, weight)
     gaps, objectives = np.atleast_1d(machine.dual_gap_), np.atleast_1d(machine.objective_)
     found = [
@@ -220,12 +221,32 @@ def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
     return found[0] if len(found) == 1 else found
 
 
+def _check_targets(machine: Any, y: Any, n: int) -> Array:
+    """Return the labels or targets of the training; complain of what they cannot have been."""
+    if machine.loss == "one_class":
+        return np.zeros(n)
+    y = np.asarray(y)
+    if y.shape[:1] != (n,):
+        got = "None" if y.ndim == 0 else f"{len(y)}"
+        raise ValueError(f"expected the {n} labels or targets of the training, got {got}")
+    if is_classifier(machine):
+        unknown = np.setdiff1d(y, machine.classes_)
+        if unknown.size:
+            raise ValueError(
+                f"expected the labels of the training, which are among {machine.classes_}, "
+                f"got {unknown[0]}"
+            )
+        return y
+    y = y.astype(np.float64)
+    if not np.isfinite(y).all():
+        raise ValueError("expected the targets of the training, got nan or infinity")
+    return y
+
+
 def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any], list[Any]]:
     """Return the rows and the problems of every learned kernel."""
     classify, n_problems = is_classifier(machine), len(machine.intercept_)
-    if machine.loss == "one_class":
-        y = np.zeros(X.shape[0])
-    targets: Any = np.searchsorted(machine.classes_, y) if classify else np.asarray(y, np.float64)
+    targets: Any = np.searchsorted(machine.classes_, y) if classify else y
     factor = machine.class_weight_[targets] if classify else np.ones(len(y))
     used, total = np.flatnonzero(weight), weight[weight > 0]
     merges = isinstance(machine, PositiveMatrixMachine | UnionMachine) or hasattr(machine, "bank_")

@@ -108,7 +108,10 @@ def fit_calibrations(
 def _fit(scores: FloatArray, labels: NDArray[Any], weight: FloatArray) -> list[Calibration]:
     """Fit machines together by Newton's method, each with its own steps."""
     m, _, k = scores.shape
-    unit = np.sqrt(np.mean(scores**2, axis=(1, 2)))
+    largest = np.abs(scores).max(axis=(1, 2))
+    largest[largest == 0.0] = 1.0
+    # In units of the largest, squares do not overflow.
+    unit = largest * np.sqrt(np.mean((scores / largest[:, None, None]) ** 2, axis=(1, 2)))
     unit[unit == 0.0] = 1.0
     scores = scores / unit[:, None, None]
     unknown = weight / weight.sum()  # of the one more point

@@ -212,10 +212,6 @@ class BankProducts:
         return BankProducts(self.bank, *((1.0 - t) * mine + t * theirs for mine, theirs in pairs))
 
 
-class TooLarge(ValueError):
-    """The matrices of a bank would take more memory than allowed."""
-
-
 def make_bank(n: int, sources: Iterable["Source"], max_bytes: float) -> Bank:
     """Return the bank of some kernels.
 
@@ -233,7 +229,7 @@ def make_bank(n: int, sources: Iterable["Source"], max_bytes: float) -> Bank:
 
     Raises
     ------
-    TooLarge
+    ValueError
         Where the matrices take more than `max_bytes`.
     """
     dense: list[Array] = []
@@ -247,7 +243,10 @@ def make_bank(n: int, sources: Iterable["Source"], max_bytes: float) -> Bank:
         rows = source.factor(min(n // _FACTOR_RATIO, _MAX_RANK))
         used += 8 * n * (n if rows is None else len(rows))
         if used > max_bytes:
-            raise TooLarge(f"{used} bytes for {size} kernels")
+            raise ValueError(
+                f"expected kernels whose matrices take at most cache_size={max_bytes / 2**20:g} "
+                f"MB, got {size} on {n} rows that take more: use fewer or raise cache_size"
+            )
         if rows is None:
             dense.append(source.whole())
             places.append(m)

@@ -39,7 +39,7 @@ def gradient_steps(
         Of one task, without ridge.
     progress : Progress
     start : object
-        Not used: the papers' methods start from zero.
+        Not used: the papers' methods start from zero, here from the feasible point next to it.
     scheme : {"nesterov", "nesterov_monotone", "projected_gradient"}
 
     Yields
@@ -56,7 +56,7 @@ def gradient_steps(
     step = 1.0 / family.lipschitz(task, projected=scheme == "projected_gradient")
     if lifted.regression:
         step *= 0.5
-    z = np.zeros(lifted.task.n)
+    z = lifted.task.project(np.zeros(lifted.task.n))
     start_z = z
     accumulated = np.zeros(z.size)
 

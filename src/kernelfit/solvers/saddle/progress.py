@@ -203,7 +203,7 @@ class Progress:
     @property
     def model_tol(self) -> float:
         """The relative gap that the solution of a local model should have."""
-        return min(3e-3, max(0.03 * self.relative_gap, 1e-11))
+        return min(1e-3, max(0.01 * self.relative_gap, 1e-11))
 
     def result(self, status: Status, ending: Ending) -> SaddleResult:
         """Return the outcome."""

@@ -486,5 +486,5 @@ def test_coefficients_whose_fourth_powers_vanish_are_refused(estimator):
     y, model = np.sin(2 * X[:, 0]), estimator(C=10.0, loss="squared")
     one, small = model.fit(X, y).objective_, clone(model).fit(X, 1e-60 * y).objective_
     np.testing.assert_allclose(1e120 * small, one, rtol=1e-9)
-    with pytest.raises(ValueError, match="at least 1e-70 in size, got .*: scale the data"):
+    with pytest.raises(ValueError, match=r"at least 1e-70 in size, got .*: scale the data"):
         model.fit(X, 1e-90 * y)

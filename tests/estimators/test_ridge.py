@@ -164,5 +164,5 @@ def test_complaints(data):
 def test_the_advice_names_no_parameter_that_is_not_there():
     rng = np.random.default_rng(0)
     model = KernelRidgeRegressor(C=1e10, kernel="poly")
-    with pytest.warns(ConvergenceWarning, match="scale the data$"):
+    with pytest.warns(ConvergenceWarning, match=r"scale the data$"):
         model.fit(1e8 + rng.standard_normal((30, 2)), rng.standard_normal(30))

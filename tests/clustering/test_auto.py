@@ -232,3 +232,18 @@ def test_a_pickle_has_no_graphs():
     assert len(pickle.dumps(model)) < 200_000
     K = model.model_.affinity_matrix_
     assert np.shape(K) == (400, 400) and abs(K - K.T).max() < 1e-12
+
+
+def test_reasons_of_few_rows_name_the_number():
+    X = np.random.default_rng(0).standard_normal((5, 3))
+    assert (
+        "Number of clusters: 2, the only one"
+        in KernelClustering(random_state=0).fit(X).explanation_
+    )
+    assert "Number" not in KernelClustering(2, random_state=0).fit(X).explanation_
+
+
+def test_values_far_beyond_those_of_the_training_are_refused():
+    model = KernelClustering(2, random_state=0).fit(1e-3 * blobs(40)[0])
+    with pytest.raises(ValueError, match=r"values of at most 1e\+150 times the size of those in"):
+        model.predict([[1e152, 0.0, 0.0]])

@@ -239,6 +239,16 @@ def test_indefinite_kernels(seed):
     np.testing.assert_array_equal(found.labels, single_moves(K, start.labels, counts, 3))
 
 
+@pytest.mark.filterwarnings("ignore:the kernel is not positive semidefinite:UserWarning")
+@pytest.mark.parametrize("seed", range(10))
+def test_no_single_move_is_left_where_lloyd_would_go_in_circles(seed):
+    K = np.random.default_rng(seed).standard_normal((12, 12))
+    K, counts = K + K.T, np.ones(12)
+    model = KernelKMeans(3, affinity="precomputed", random_state=0).fit(K)
+    assert model.converged_ and model.n_iter_ < 100
+    assert least_change(K, model.labels_, counts, 3) >= -slack(K, counts)
+
+
 def test_a_kernel_that_is_not_quite_symmetric():
     """Entries differ from their mirror image by more than rounding, where points have many ties."""
     for seed in range(40):

@@ -185,3 +185,10 @@ def test_numbers_beyond_double_precision(C, weight, match, three_blobs):
     weights = np.append(weight, np.ones(23))
     with pytest.raises(ValueError, match=match):
         MaxMarginClustering(2, C=C, random_state=0).fit(three_blobs, sample_weight=weights)
+
+
+def test_a_kernel_that_tells_nothing_apart():
+    X = np.arange(24.0).reshape(12, 2)
+    model = MaxMarginClustering(3, affinity=lambda A, B: np.ones((len(A), len(B))))
+    with pytest.warns(UserWarning, match="does not tell any points from each other"):
+        model.set_params(random_state=0).fit(X)

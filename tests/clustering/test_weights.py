@@ -174,3 +174,11 @@ def test_order_of_the_rows_does_not_matter(affinity, data):
     given, shuffled = fitted(model, X), fitted(model, X[order])
     np.testing.assert_array_equal(given.labels_[order], shuffled.labels_)
     np.testing.assert_array_equal(given.weights_[order], shuffled.weights_)
+
+
+@pytest.mark.parametrize("model", [CDSKClustering(2), CDSClustering(2)], ids=repr)
+@pytest.mark.parametrize("light", [1e-30, 1e-100, 1e-200])
+def test_points_of_next_to_no_weight_go_with_their_neighbours(model, light):
+    X, y = make_blobs(60, centers=2, cluster_std=0.5, random_state=0)
+    labels = fitted(model, X, None, np.where(np.arange(60) % 2, light, 1.0)).labels_
+    assert len(set(zip(labels, y, strict=True))) == 2

@@ -28,6 +28,7 @@ _SUBSAMPLES = 8
 _SHARE = 0.8  # of the points in a subsample
 _SAME_UNIT = 2.0  # ratio of the quartiles of the columns' ranges
 _WIDEST = 3.0  # ratio of the largest to the median range
+_LARGEST = 1e150  # of values of new rows, in the unit of the training: squares are finite
 _LEAST_COUNT = 1e-12  # relative to the largest: products of two do not vanish
 _DOUBTFUL = 0.6  # stability below which clusters may be arbitrary
 
@@ -42,9 +43,10 @@ class KernelClustering(ClusterMixin, BaseEstimator):
       left as they are.
     * **Graph**: candidates are graphs of 5, 10 and 20 neighbours and of 10 and 20 mutual ones, a
       Gaussian kernel, one that tunes its width to every row, for many columns the graph of a union
-      of subspaces, and a consensus, the mean of all but the last. Each clusters a sample of the
-      rows, at most 500, and eight random subsamples of it. The graph is taken whose clusters are
-      found again best, that the other graphs confirm, and whose clusters are even in size.
+      of subspaces, and a consensus, which is the mean of all others but that of subspaces. Each
+      clusters a sample of the rows, at most 500, and eight random subsamples of it. The graph is
+      taken whose clusters are found again best, that the other graphs confirm, and whose clusters
+      are even in size.
     * **Number of clusters**: that which, on the mean of all graphs, is found again best, is even in
       size and followed by a gap of the eigenvalues. Two to four different rows, each of them
       repeated, are as many clusters.
@@ -281,7 +283,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             )  # fmt: skip
         at, column = found.best()
         self.candidates_ = _tabulate(graphs, found)
-        reasons += _reasons(graphs, found, at, column)
+        reasons += _reasons(graphs, found, at, column, self.n_clusters == "auto")
         return graphs[at], numbers[column]
 
     def _without_choice(self, consensus, number, n, reasons):
@@ -310,7 +312,13 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         table = self._schema.read(check_table(self, X, reset=False))
-        return self.model_.predict(self._features(table))
+        Z = self._features(table)
+        if np.abs(Z).max() > _LARGEST:
+            raise ValueError(
+                f"expected rows with values of at most {_LARGEST:g} times the size of those in "
+                "training"
+            )
+        return self.model_.predict(Z)
 
 
 class _OnGraph(CDSKClustering):
@@ -380,8 +388,8 @@ def _tabulate(graphs, found):
     return {key: column.ravel()[order] for key, column in columns.items()}
 
 
-def _reasons(graphs, found, at, column):
-    """Return why this graph and this number of clusters."""
+def _reasons(graphs, found, at, column, automatic):
+    """Return why this graph and this number of clusters, which may have been given."""
     graph, number = graphs[at], found.numbers[column]
     stability, agreement = found.stability[:, column], found.agreement[:, column]
     lines = []
@@ -389,13 +397,19 @@ def _reasons(graphs, found, at, column):
         others = np.delete(np.arange(len(found.numbers)), column)
         second = others[np.argmax(found.worth[others])]
         index, gap = found.stability.mean(axis=0), found.gap.mean(axis=0)
-        means = [f"an index of {index[j]:.2f} and a gap of {gap[j]:.2f}" for j in (column, second)]
+        means = [
+            f"worth {found.worth[j]:.2f}, with an adjusted Rand index of {index[j]:.2f} and a gap "
+            f"of {gap[j]:.2f}"
+            for j in (column, second)
+        ]
         lines.append(
-            f"Number of clusters: {number}, of {found.numbers[0]} to {found.numbers[-1]}. On the "
-            "mean of all graphs, clusters in this number are found again in subsamples best and "
-            f"set off most clearly: with {means[0]}. The second best number is "
-            f"{found.numbers[second]}, with {means[1]}."
+            f"Number of clusters: {number}, of {found.numbers[0]} to {found.numbers[-1]}. It is "
+            "worth most: by how well its clusters are found again in subsamples, how even they "
+            "are in size and how clearly they are set off. On the mean of all graphs it is "
+            f"{means[0]}. The second best number is {found.numbers[second]}, {means[1]}."
         )
+    elif automatic:
+        lines.append(f"Number of clusters: {number}, the only one that so few rows can compare.")
     lines.append(
         f"Graph: {graph.name} ({graph.words}). Its clusters are found again in subsamples with an "
         f"adjusted Rand index of {stability[at]:.2f}, and agree with those of the other graphs "

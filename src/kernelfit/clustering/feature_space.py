@@ -24,7 +24,7 @@ class BaseFeatureSpaceClustering(BaseClustering):
     def _best_means(self, K, n_clusters, rng, multiply, max_iter=100, report=None):
         """Return the kernel k-means of the least inertia from `n_init` starts.
 
-        Each goes on by Lloyd's iteration and, once that has settled, by single moves.
+        Each goes on by Lloyd's iteration and, once that lowers nothing, by single moves.
         """
         counts = self._rows.counts
         shared = {"counts": counts, "multiply": multiply, "same": resolution(K)}
@@ -32,8 +32,7 @@ class BaseFeatureSpaceClustering(BaseClustering):
         for start in range(1, self.n_init + 1):
             labels = spread_start(K, n_clusters, rng.uniform(size=n_clusters), counts)
             result = kernel_kmeans(K, labels, n_clusters, max_iter, **shared)
-            if result.converged:
-                result = move_single_points(K, result, max_iter, **shared)
+            result = move_single_points(K, result, max_iter, **shared)
             results.append(result)
             if report is not None:
                 report(start, result.inertia, result.n_iter)

@@ -141,7 +141,7 @@ class KernelKMeans(BaseFeatureSpaceClustering):
             complaints.append(
                 (
                     "the kernel is not positive semidefinite, not even conditionally: inertia_ is "
-                    f"{best.inertia:.3g}, and Lloyd's iteration need not lower it",
+                    f"{best.inertia:.3g}, which is no sum of squared distances",
                     UserWarning,
                 )
             )

@@ -50,9 +50,10 @@ def kernel_kmeans(
     """Run Lloyd's iteration from a given partition.
 
     A point keeps its cluster unless another mean is nearer by more than rounding. A cluster that
-    has lost its points gets the point farthest from its mean. The inertia never rises where K is
-    positive semidefinite, or conditionally so; a cluster then ends empty only where fewer points
-    differ than there are clusters.
+    has lost its points gets the point farthest from its mean. Every round lowers the inertia where
+    K is positive semidefinite, or conditionally so; a cluster then ends empty only where fewer
+    points differ than there are clusters. Other K can send the points round in circles: the
+    iteration ends before the first round that does not lower the inertia.
 
     Parameters
     ----------
@@ -76,9 +77,14 @@ def kernel_kmeans(
     diagonal = np.diag(K)
     same = resolution(K) if same is None else same
     rows = np.arange(len(K))
-    n_iter, converged = 0, False
+    n_iter, converged, least, former = 0, False, np.inf, labels
     while not converged and n_iter < max_iter:
         distances, norms = mean_distances(K, labels, n_clusters, counts, multiply)
+        inertia = float(counts @ (diagonal + distances[rows, labels]))
+        if not inertia < least:
+            labels = former
+            break
+        least, former = inertia, labels
         new = distances.argmin(axis=1)
         stays = distances[rows, labels] <= distances[rows, new] + same
         new = np.where(stays, labels, new)

@@ -24,6 +24,7 @@ from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _PSD = 1e-8  # of the largest eigenvalue: smaller negative ones are rounding
 _ROUNDINGS = 10  # random hyperplanes that turn the relaxation into labels
+_ALIKE = 1e-13  # of kernel values of size one, about their mean: rounding
 _TINY = np.finfo(float).tiny
 _WIDEST = 1e100  # ratio of weights: products of two neither vanish nor overflow
 
@@ -69,8 +70,9 @@ class MaxMarginClustering(BaseFeatureSpaceClustering):
         point is, or so small that all are. What double precision cannot hold is refused.
     imbalance : float in (0, 1], default=0.5
         By which share the smallest cluster may fall short of the mean size. At 1 a cluster may be
-        empty. Where points have weights or are repeated, no move may keep to the limit: then a
-        cluster can be smaller, and the limit of `bound_` is that of the start by kernel k-means.
+        empty. Where points have weights or are repeated, or the limit is no whole number of points,
+        no division may keep to it: then a cluster can be smaller, and the limit of `bound_` is that
+        of the start by kernel k-means.
     n_relaxed : int, default=100
         Number of different points up to which two clusters are bounded by the relaxation. Its time
         grows with the cube of their number: 100 points take a second.
@@ -201,6 +203,14 @@ class MaxMarginClustering(BaseFeatureSpaceClustering):
                 return np.ldexp(value, -unit - shift)
 
         complaints = []
+        if np.abs(K).max() <= _ALIKE:
+            complaints.append(
+                (
+                    "the kernel does not tell any points from each other: the clusters are "
+                    "arbitrary",
+                    UserWarning,
+                )
+            )
         starts = [self._means(K, n_clusters, counts, least, rng, multiply)]
         if n_clusters == 2 and len(K) <= self.n_relaxed:
             rounded, complaint = self._relax(K, counts, cost, least, starts[0], rng)

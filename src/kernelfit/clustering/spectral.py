@@ -22,6 +22,7 @@ from kernelfit.utils.threads import one_blas_thread, one_openmp_thread
 
 _ENTROPY_GRID = np.arange(1, 11) * 0.05
 _LEAST_SCALE = 1e-150  # of affinities: products of two must neither vanish nor overflow
+_LEAST_COUNT = 1e-20  # relative to the largest: the embedding is exact to that
 _ZERO = 1e-10  # eigenvalues of a normalised similarity below it are rounding
 
 
@@ -65,6 +66,8 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
 
     def _cluster(self, K, n_clusters, seed, multiply):
         counts = self._in_unit(self._rows.counts)
+        # Points that count still less have no say, but an embedding.
+        counts = np.maximum(counts, _LEAST_COUNT * counts.max())
         self._rows = replace(self._rows, counts=counts)
         self.mu_ = self._entropy_mu(K, seed) if self.mu == "entropy" else float(self.mu)
         n = K.shape[0]

@@ -19,7 +19,7 @@ LAYERS = (
     ("inspection", "io"),
     ("ensemble",),
     ("selection",),
-    ("estimators", "clustering", "datasets"),
+    ("estimators", "clustering"),
     ("learners",),
     ("families", "solvers"),
     ("tasks", "kernels"),
@@ -29,7 +29,6 @@ LAYERS = (
 HEIGHT = {package: -line for line, packages in enumerate(LAYERS) for package in packages}
 MAY_USE_SKLEARN = {
     "cli",
-    "datasets",
     "ensemble",
     "estimators",
     "inspection",

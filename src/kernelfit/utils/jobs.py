@@ -1,8 +1,8 @@
 """Jobs that run at the same time: in threads, in processes or on a cluster.
 
 Machines, searches and ensembles go through :func:`run_jobs`, and so through the joblib backend in
-force. What all jobs read is sent once; a job gives the same bits wherever it runs, as each has one thread of
-linear algebra; and the jobs of a worker that is lost run again.
+force. What all jobs read is sent once; a job gives the same bits wherever it runs, as each has one
+thread of linear algebra; and the jobs of a worker that is lost run again.
 """
 
 import gc

@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from kernelfit import CDSClustering, CDSKClustering
-from kernelfit.clustering.self_representation import lasso_representation
+from kernelfit.clustering.lasso import lasso_representation
 from kernelfit.clustering.smooth_representation import (
     lasso_codes,
     represent_smoothly,

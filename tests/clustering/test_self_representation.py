@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelfit.clustering.self_representation import lasso_representation, matching_pursuit
+from kernelfit.clustering.self_representation import matching_pursuit
 
 
 def points(n=30, d=4, seed=0):
@@ -65,21 +65,3 @@ def test_points_of_a_subspace_represent_each_other():
     indices, coefs = matching_pursuit(X, X, 3, exclude_self=True)
     for i in range(30):
         assert np.all(indices[i][coefs[i] != 0] // 15 == i // 15)
-
-
-def test_lasso_representation_is_optimal():
-    """Subgradients: |a_j'(x - sum of c_k a_k)| <= lambda, with equality where c_j != 0."""
-    X = points(20, 6, 6)
-    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-    coefs = lasso_representation(X, X, 0.1, exclude_self=True)
-    for i in range(len(X)):
-        assert coefs[i, i] == 0.0
-        others = np.delete(np.arange(len(X)), i)
-        limit = 0.1 * np.abs(unit[others] @ unit[i]).max()
-        left = unit[others] @ (unit[i] - coefs[i] @ unit)
-        active = coefs[i, others] != 0
-        assert active.any() and not active.all()
-        assert np.abs(left).max() <= limit + 1e-3
-        np.testing.assert_allclose(
-            left[active], limit * np.sign(coefs[i, others][active]), atol=1e-3
-        )

@@ -22,9 +22,10 @@ from kernelfit.clustering.graphs import (
     self_tuning,
     symmetrised,
 )
+from kernelfit.clustering.lasso import lasso_representation
 from kernelfit.clustering.matrices import LowRank
 from kernelfit.clustering.neighbours import bounded_search
-from kernelfit.clustering.self_representation import lasso_representation, matching_pursuit
+from kernelfit.clustering.self_representation import matching_pursuit
 from kernelfit.kernels.distances import squared_distances, sum_squared_differences
 from kernelfit.kernels.standard import RBF, scale_gamma
 

@@ -8,11 +8,8 @@ import numpy as np
 
 from kernelfit.clustering.matrices import Multiply, multiply
 from kernelfit.kernels.distances import Array
-from kernelfit.utils.jit import jit
 
 _NOTHING_LEFT = 1e-6  # correlations of unit vectors below it are taken for rounding
-_MAX_SWEEPS = 200
-_SWEEP_TOL = 1e-4  # of coefficients, whose sizes are mostly 0.1 to 1
 _SMALL = 1e-140  # rows of smaller entries are scaled before they are squared
 _RIDGE = 1e-12  # keeps the normal equations of parallel atoms regular
 
@@ -122,63 +119,3 @@ def unit_rows(X: Array) -> Array:
     X = X / np.where((largest > 0) & (largest < _SMALL), largest, 1.0)
     norms = np.linalg.norm(X, axis=1, keepdims=True)
     return np.asarray(X / np.where(norms > 0, norms, 1.0))
-
-
-def lasso_representation(X: Array, atoms: Array, ratio: float, *, exclude_self: bool) -> Array:
-    r"""Represent the rows of X by the atoms with an l1 penalty, by coordinate descent.
-
-    .. math:: \min_c \tfrac12 \|x - \sum_j c_j a_j\|^2 + \lambda_x \|c\|_1, \qquad
-        \lambda_x = \mathrm{ratio} \cdot \max_j |x'a_j|
-
-    for points and atoms of unit length. The Gram matrix of the atoms is held in memory.
-
-    Parameters
-    ----------
-    X : ndarray of shape (m, d)
-    atoms : ndarray of shape (n, d)
-    ratio : float
-        In (0, 1): the larger, the sparser; at 1 every coefficient is zero.
-    exclude_self : bool
-        Whether X is `atoms` and no point may represent itself.
-
-    Returns
-    -------
-    ndarray of shape (m, n)
-    """
-    X, atoms = unit_rows(X), unit_rows(atoms)
-    gram = atoms @ atoms.T
-    correlations = gram.copy() if exclude_self else X @ atoms.T
-    coefs = np.zeros_like(correlations)
-    _descend(gram, correlations, coefs, ratio, exclude_self)
-    return coefs
-
-
-@jit()
-def _descend(
-    gram: Array, correlations: Array, coefs: Array, ratio: float, exclude_self: bool
-) -> None:
-    """Sweep over the coordinates of one point after the other until none moves by more than tol."""
-    m, n = correlations.shape
-    for i in range(m):
-        left, c = correlations[i], coefs[i]  # a_j'(x - sum of c_k a_k), and c
-        largest = 0.0
-        for j in range(n):
-            if not (exclude_self and j == i):
-                largest = max(largest, abs(left[j]))
-        threshold = ratio * largest
-        for _ in range(_MAX_SWEEPS):
-            moved = 0.0
-            for j in range(n):
-                if gram[j, j] == 0.0 or (exclude_self and j == i):
-                    continue
-                target = left[j] + c[j]
-                new = np.sign(target) * max(abs(target) - threshold, 0.0)
-                step = new - c[j]
-                if step != 0.0:
-                    c[j] = new
-                    moved = max(moved, abs(step))
-                    row = gram[j]
-                    for k in range(n):
-                        left[k] -= step * row[k]
-            if moved <= _SWEEP_TOL:
-                break

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelfit.clustering.graphs import symmetrised
-from kernelfit.clustering.self_representation import lasso_representation, unit_rows
+from kernelfit.clustering.lasso import lasso_representation
+from kernelfit.clustering.self_representation import unit_rows
 from kernelfit.kernels.distances import Array
 from kernelfit.utils.jit import inner, jit
 

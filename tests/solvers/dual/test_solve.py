@@ -81,6 +81,7 @@ def test_certificate(problem, tol):
     assert best_step_gain(problem, result.x) <= result.gap + rounding_error(problem, result.x)
 
 
+@pytest.mark.large
 @intercepts
 @pytest.mark.parametrize("rank", [1, 2])
 @pytest.mark.parametrize("strength", [1e5, 1e7, 1e9, 1e12])

@@ -225,22 +225,22 @@ def _check_targets(machine: Any, y: Any, n: int) -> Array:
     """Return the labels or targets of the training; complain of what they cannot have been."""
     if machine.loss == "one_class":
         return np.zeros(n)
-    y = np.asarray(y)
-    if y.shape[:1] != (n,):
-        got = "None" if y.ndim == 0 else f"{len(y)}"
+    given: Array = np.asarray(y)
+    if given.shape[:1] != (n,):
+        got = "None" if given.ndim == 0 else f"{len(given)}"
         raise ValueError(f"expected the {n} labels or targets of the training, got {got}")
     if is_classifier(machine):
-        unknown = np.setdiff1d(y, machine.classes_)
+        unknown = np.setdiff1d(given, machine.classes_)
         if unknown.size:
             raise ValueError(
                 f"expected the labels of the training, which are among {machine.classes_}, "
                 f"got {unknown[0]}"
             )
-        return y
-    y = y.astype(np.float64)
-    if not np.isfinite(y).all():
+        return given
+    targets: Array = given.astype(np.float64)
+    if not np.isfinite(targets).all():
         raise ValueError("expected the targets of the training, got nan or infinity")
-    return y
+    return targets
 
 
 def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any], list[Any]]:

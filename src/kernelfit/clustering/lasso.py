@@ -24,7 +24,7 @@ _ROUNDING = 1e-15  # of products of unit vectors, where lambda is so small that 
 _TIE = 1e-10  # correlations that differ by less may differ by rounding alone: the first counts
 _RIDGE = 1e-12  # keeps the normal equations of dependent atoms regular
 _BATCH = 8  # with that many active atoms two may join at a time, with twice as many three
-_ROUNDS = 20  # for an atom that can be active, where one or two are the rule
+_ROUNDS = 50  # for an atom that can be active, where four are enough as a rule
 
 
 def lasso_representation(X: Array, atoms: Array, ratio: float, *, exclude_self: bool) -> Array:

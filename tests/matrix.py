@@ -76,7 +76,8 @@ def prepare(setting: str) -> tuple[list[str], dict[str, str]]:
             raise Missing(f"the processor is {platform.machine()}")
         return [sys.executable, *parallel], ONE_THREAD | PROCESSORS[setting]
     if setting == "threads":
-        return [sys.executable, *parallel], dict.fromkeys(ONE_THREAD, "2")
+        # Not in parallel: threads that wait actively for cores in use take many times as long.
+        return [sys.executable, *pytest], dict.fromkeys(ONE_THREAD, "2")
     if setting == "no-jit":
         tests = [f"tests/{part}" for part in CORE]
         options = ["--hypothesis-profile=brief", *tests]

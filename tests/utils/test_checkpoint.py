@@ -79,6 +79,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing_behind(tmp_path, monkeyp
 def test_what_a_killed_run_left_half_written_is_removed(tmp_path):
     (tmp_path / "tmpabc.partial").write_text("half")
     Checkpoint(tmp_path, IDENTITY)  # killed before it had said what it was
+    assert os.listdir(tmp_path) == ["checkpoint.json"]
     (tmp_path / "tmpdef.partial").write_text("half")
     Checkpoint(tmp_path, IDENTITY)
     assert os.listdir(tmp_path) == ["checkpoint.json"]

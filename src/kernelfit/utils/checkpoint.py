@@ -54,12 +54,12 @@ class Checkpoint:
         with _one_sentence(self._path):
             self._path.mkdir(parents=True, exist_ok=True)
             found = _read_manifest(self._path)
+            for partial in self._path.glob(f"*{_PARTIAL}"):  # of a run that was killed
+                partial.unlink(missing_ok=True)
             if found is None:
                 text = json.dumps({"identity": whole, "note": dict(note or {})}, indent=1)
                 self._write(_MANIFEST, lambda file: file.write(text.encode()))
                 return
-            for partial in self._path.glob(f"*{_PARTIAL}"):  # of a run that was killed
-                partial.unlink(missing_ok=True)
         other = [name for name, value in whole.items() if found["identity"].get(name) != value]
         if other or len(found["identity"]) != len(whole):
             what = " and ".join(other) or "kind"

@@ -262,7 +262,8 @@ def sum_squared_differences(A: Array, XT: Array, out: Array, first: int = 0) -> 
         )
     if A.shape[1] % 4:
         A, XT = np.ascontiguousarray(pad_features(A.T).T), pad_features(XT)
-    _sum_squared_differences(A, XT, out, np.empty(out.shape[1], dtype=out.dtype), first)
+    with np.errstate(over="ignore"):  # where nothing is compiled, numpy would tell of infinities
+        _sum_squared_differences(A, XT, out, np.empty(out.shape[1], dtype=out.dtype), first)
 
 
 @jit()

@@ -75,7 +75,7 @@ def test_complaints():
         KernelUnionClassifier(families=["forest"]).fit(X, y)
     with pytest.raises(ValueError, match="at least one family or kernel"):
         KernelUnionClassifier(families=()).fit(X, y)
-    with pytest.raises(ValueError, match=r"cache_size=0.01 MB, got 0\.0763 MB from the first 1"):
+    with pytest.raises(ValueError, match=r"cache_size=0.01 MB, got 0\.0763 MB for 1 of them"):
         KernelUnionClassifier(families=["gaussian"], cache_size=0.01).fit(X, y)
     with pytest.raises(ValueError, match=r"in kernels\[0\]: .* name at least one feature"):
         KernelUnionClassifier(kernels=[{"kernel": "rbf", "features": []}]).fit(X, y)

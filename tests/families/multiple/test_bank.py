@@ -63,7 +63,7 @@ def test_a_kernel_of_one_feature_is_a_small_factor():
 def test_matrices_that_take_too_much_are_refused():
     K = RBF(100.0)(np.random.default_rng(0).standard_normal((50, 3)))
     make_bank(50, [from_matrix(K)] * 2, 2 * 8 * 50**2)
-    with pytest.raises(ValueError, match="from the first 3 on 50 rows"):
+    with pytest.raises(ValueError, match="for 3 of them on 50 rows"):
         make_bank(50, [from_matrix(K)] * 3, 2 * 8 * 50**2)
 
 

@@ -245,7 +245,7 @@ def make_bank(n: int, sources: Iterable["Source"], max_bytes: float) -> Bank:
         if used > max_bytes:
             raise ValueError(
                 f"expected kernels whose matrices take at most cache_size={max_bytes / 2**20:g} "
-                f"MB, got {used / 2**20:.3g} MB from the first {size} on {n} rows: use fewer or "
+                f"MB, got {used / 2**20:.3g} MB for {size} of them on {n} rows: use fewer or "
                 "raise cache_size"
             )
         if rows is None:

@@ -289,9 +289,7 @@ def test_memory_is_that_of_the_kernels_that_need_it():
     few = [{"kernel": "rbf", "gamma": [0.1, 0.2], "features": "each"}]
     MKLClassifier(kernels=few, cache_size=0.5).fit(X, y)
     narrow = [{"kernel": "rbf", "gamma": [10.0, 20.0]}]
-    with pytest.raises(
-        ValueError, match=r"at most cache_size=0.5 MB, got 0\.61 MB for 2 of them"
-    ):
+    with pytest.raises(ValueError, match=r"at most cache_size=0.5 MB, got 0\.61 MB for 2 of them"):
         MKLClassifier(kernels=narrow, cache_size=0.5).fit(X, y)
 
 

@@ -17,7 +17,7 @@ from kernelfit.ensemble.engine import choose_engine
 from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.members import Member, Recipe, default_recipes
 from kernelfit.ensemble.part import Machines, TrainingPart
-from kernelfit.ensemble.training import n_landmarks, training_seconds
+from kernelfit.ensemble.training import n_landmarks
 from kernelfit.inspection import audit
 from tests.reference.devices import devices
 
@@ -55,7 +55,7 @@ def test_scores_and_machines_are_those_of_the_processor(kernel, device):
     rows, other = data(), data(20, 1).table
     recipe = Recipe(kernel, widths=(0.3, 2.0), ridges=(1e-2, 1.0))
     parts = [TrainingPart(rows, 0, place) for place in (None, device)]
-    here, there = (part.scores(recipe, recipe.widths, recipe.ridges, other) for part in parts)
+    here, there = (part.scores(recipe, recipe.widths, recipe.ridges, other)[0] for part in parts)
     assert here.shape == (2, 2, 20, 2)
     assert_allclose(there, here, rtol=1e-9, atol=1e-9)
     member = Member(recipe, 0.3, 1e-2)
@@ -79,8 +79,8 @@ def test_support_vector_machines(few, device, monkeypatch):
     recipe = Recipe("gaussian", widths=(1.0,), ridges=(0.1,), loss="hinge")
     here, there = (TrainingPart(rows, 0, place) for place in (None, device))
     assert_allclose(
-        there.scores(recipe, (1.0,), (0.1, 1.0), other),
-        here.scores(recipe, (1.0,), (0.1, 1.0), other),
+        there.scores(recipe, (1.0,), (0.1, 1.0), other)[0],
+        here.scores(recipe, (1.0,), (0.1, 1.0), other)[0],
         atol=1e-6,
     )
     machine, expected = (part.fit(Member(recipe, 1.0, 0.1)) for part in (there, here))
@@ -119,7 +119,7 @@ def test_many_rows_are_trained_exactly_where_the_device_has_room(device, monkeyp
     monkeypatch.setattr(search_module, "RACE_ROWS", 80)
     for module in (search_module, assemble_module):
         monkeypatch.setattr(module, "MAX_ROWS", 160)
-    monkeypatch.setattr(training_module, "_MANY_ROWS", 200)
+    monkeypatch.setattr(training_module, "MANY_ROWS", 200)
     monkeypatch.setattr(training_module, "_LANDMARKS", 100)
     monkeypatch.setattr(engine_module, "_MAX_MATRIX_BYTES", 8 * 100**2)
     X, y = make_friedman1(450, n_features=5, noise=0.5, random_state=1)
@@ -141,7 +141,7 @@ def test_time_is_forecast_for_the_device(device):
     engine = choose_engine(device)
     assert n_landmarks(300, np.inf, engine) is None
     assert n_landmarks(3000, 0.0, engine) == 200
-    assert 0.0 < training_seconds(300, engine) < training_seconds(3000, engine)
+    assert 0.0 < engine.seconds(1e6) < engine.seconds(1e9)
 
 
 def test_forests_do_not_depend_on_the_number_of_jobs():

@@ -11,14 +11,15 @@ from sklearn.model_selection import KFold
 
 from kernelfit import AutoKernelClassifier, AutoKernelRegressor
 from kernelfit.ensemble import assemble as assemble_module
-from kernelfit.ensemble import rehearsal as rehearsal_module
+from kernelfit.ensemble import part as part_module
 from kernelfit.ensemble import search as search_module
+from kernelfit.ensemble.clock import Clock
 from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.members import Member, default_recipes
 from kernelfit.ensemble.outcome import Regression
 from kernelfit.ensemble.part import Machines, TrainingPart
 from kernelfit.ensemble.rehearsal import rehearse
-from kernelfit.ensemble.search import Clock
+from kernelfit.ensemble.training import Training
 from kernelfit.inspection import audit
 
 FEW = ["gaussian (standard)", "laplacian (ranks)"]
@@ -47,7 +48,7 @@ def test_halves_are_those_of_the_order_and_scores_those_of_machines_of_the_first
     members = [Member(recipe, width, 0.01) for width in (0.25, 1.0, 4.0, 16.0)]
     order = np.random.default_rng(0).permutation(60)
     weights = np.array([0.1, 0.4, 0.2, 0.3])
-    found = rehearse(data, order, members, weights, np.zeros(4), clock=Clock(), seed=0, n_jobs=None)
+    found = rehearse(Training(data, seed=0), order, members, weights)
     assert_array_equal(found.rows, np.sort(order[30:]))
     assert_array_equal(found.chosen, [1, 3, 2, 0])
     part = TrainingPart(data.take(np.sort(order[:30])), 0)
@@ -59,10 +60,11 @@ def test_no_time_no_rehearsal():
     X, y = make_friedman1(60, n_features=5, random_state=0)
     data = Data(X, np.zeros(5, dtype=bool), y[:, None] / 30.0, None, np.ones(60))
     members = [Member(default_recipes(5, classify=False)[0], 1.0, 0.01)]
-    clock = Clock(limit=10.0, reserved=5.0)
-    options = {"clock": clock, "seed": 0, "n_jobs": None}
-    assert rehearse(data, np.arange(60), members, np.ones(1), np.array([20.0]), **options) is None
-    assert rehearse(data, np.arange(60), members, np.ones(1), np.array([0.1]), **options)
+    training = Training(data, seed=0, clock=Clock(limit=10.0, reserved=5.0))
+    training.expected = {members[0]: (20.0, 0.0)}
+    assert rehearse(training, np.arange(60), members, np.ones(1)) is None
+    training.expected = {members[0]: (0.1, 0.1)}
+    assert rehearse(training, np.arange(60), members, np.ones(1))
 
 
 def test_weights_are_those_of_the_other_half(few_rows, monkeypatch):
@@ -95,15 +97,20 @@ def test_weights_are_those_of_the_other_half(few_rows, monkeypatch):
 
 
 def test_probabilities_are_as_sure_as_machines_of_many_rows(few_rows, monkeypatch):
+    """By machines of half of the rows, or where ridges are heavy by rows left out one by one."""
     X, y = checkerboard(2000)
     X_test, y_test = checkerboard(2000, seed=1)
-    options = {"members": ["gaussian (standard)"], "random_state": 0}
-    rehearsed = AutoKernelClassifier(**options).fit(X, y)
-    monkeypatch.setattr(assemble_module, "_REHEARSED", np.inf)
-    not_rehearsed = AutoKernelClassifier(**options).fit(X, y)
-    assert not_rehearsed.training_ == "exact on 2000 rows"
-    losses = [log_loss(y_test, m.predict_proba(X_test)) for m in (rehearsed, not_rehearsed)]
-    assert losses[0] < 0.8 * losses[1]
+
+    def loss(rehearsed, heavy):
+        monkeypatch.setattr(assemble_module, "_REHEARSED", 2 if rehearsed else np.inf)
+        monkeypatch.setattr(part_module, "_HEAVY", heavy)
+        model = AutoKernelClassifier(members=["gaussian (standard)"], random_state=0).fit(X, y)
+        assert ("with weights" in model.training_) == rehearsed
+        return log_loss(y_test, model.predict_proba(X_test))
+
+    neither, half, left_out = loss(False, np.inf), loss(True, np.inf), loss(False, 0.0)
+    assert half < 0.8 * neither
+    assert left_out < 0.8 * neither
 
 
 def test_machines_of_all_rows_take_the_metric_that_the_weights_belong_to(few_rows, monkeypatch):
@@ -127,8 +134,7 @@ def test_forests_are_grown_anew():
     data = Data(X, np.zeros(5, dtype=bool), y[:, None] / 30.0, None, np.ones(60))
     recipes = {recipe.name: recipe for recipe in default_recipes(5, classify=False)}
     members = [Member(recipes[name], 1.0, 0.1) for name in ("forest (standard)", *WIDTHS)]
-    options = {"clock": Clock(), "seed": 0, "n_jobs": None}
-    found = rehearse(data, np.arange(60), members, np.full(3, 1 / 3), np.zeros(3), **options)
+    found = rehearse(Training(data, seed=0), np.arange(60), members, np.full(3, 1 / 3))
     assert [recipe.name for recipe, _ in found.metrics] == WIDTHS
 
 
@@ -167,10 +173,8 @@ def test_scores_that_overflow_are_left_out(monkeypatch):
         trained = train(*args, **kwargs)
         return replace(trained, machines=Overflowing(trained.machines.machines))
 
-    train = rehearsal_module.train
-    monkeypatch.setattr(rehearsal_module, "train", overflow)
-    options = {"clock": Clock(), "seed": 0, "n_jobs": None}
-    weights = np.array([0.5, 0.3, 0.2])
-    found = rehearse(data, np.arange(60), members, weights, np.zeros(3), **options)
+    train = Training.train
+    monkeypatch.setattr(Training, "train", overflow)
+    found = rehearse(Training(data, seed=0), np.arange(60), members, np.array([0.5, 0.3, 0.2]))
     assert_array_equal(found.chosen, [0, 2])
     assert np.isfinite(found.scores).all()

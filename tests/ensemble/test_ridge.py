@@ -5,6 +5,7 @@ import pytest
 
 from kernelfit.ensemble.part import _ridge_gap
 from kernelfit.solvers.ridge import solve_ridges
+from tests.reference import ridge as reference
 
 
 def problem(seed=0, n=30, k=2):
@@ -48,3 +49,13 @@ def test_weight_two_is_a_repeated_row():
 def test_no_factor_is_told():
     K = -np.eye(4)
     assert list(solve_ridges(K, np.ones((4, 1)), np.ones(4), [0.1])) == [None]
+
+
+@pytest.mark.parametrize("ridge", [1e-2, 1.0])
+def test_scores_of_rows_left_out_are_those_of_refits(ridge):
+    K, Y, weight = problem(n=15)
+    left_out = np.empty((2, *Y.shape))
+    list(solve_ridges(K.copy(), Y, weight, [ridge, 2.0 * ridge], left_out))
+    for scores, used in zip(left_out, (ridge, 2.0 * ridge), strict=True):
+        expected = Y - reference.leave_one_out(K, Y, used, weight)
+        np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)

@@ -7,7 +7,6 @@ from kernelfit.ensemble.assemble import assemble, balanced_folds, leave_out
 from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.members import Recipe
 from kernelfit.ensemble.outcome import log_losses
-from kernelfit.ensemble.search import Clock, Search
 
 
 @pytest.fixture
@@ -41,18 +40,6 @@ def test_a_best_member_within_the_grid_is_taken_as_it_is(linear):
     widths, ridges = tuple(4.0 ** np.arange(-8, 3)), tuple(10.0 ** np.arange(-8, 3))
     found = search(linear, Recipe("gaussian", widths=widths, ridges=ridges, loss="hinge"))
     assert len(found.tried) == len(widths) * len(ridges)
-
-
-def test_what_is_learned_already_is_forecast_to_cost_less(linear):
-    folds = balanced_folds(linear, 3, 0)
-    nothing = {"seed": 0, "n_jobs": None, "clock": Clock(), "report": lambda *_: None}
-    search = Search(linear, folds, np.arange(90), **nothing)
-    first, second = (Recipe(kernel, metric="widths") for kernel in ("gaussian", "laplacian"))
-    assert search._whole_cost(second) == second.cost
-    search.run([first])
-    assert search._whole_cost(second) < second.cost
-    few, many = (Recipe("gaussian", widths=(1.0,) * k) for k in (1, 8))
-    assert search._whole_cost(many) == 8 * search._whole_cost(few)
 
 
 def test_folds_without_one_of_them():

@@ -5,11 +5,11 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 from kernelfit.ensemble import engine as engine_module
+from kernelfit.ensemble.clock import Clock, Seconds
 from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.members import Member, Recipe, default_recipes
 from kernelfit.ensemble.part import Machines, TrainingPart
-from kernelfit.ensemble.search import Clock
-from kernelfit.ensemble.training import n_landmarks, train, training_seconds
+from kernelfit.ensemble.training import Fit, Training, n_landmarks
 
 
 @pytest.fixture
@@ -33,50 +33,97 @@ def test_more_time_gives_more_landmarks(slow):
     assert found[-1] == 2000
 
 
-def test_forecast_grows_with_the_rows(slow):
-    assert training_seconds(300) < training_seconds(3000) < training_seconds(100_000)
+@pytest.fixture
+def friedman():
+    X, y = make_friedman1(60, n_features=5, random_state=0)
+    return Data(X, np.zeros(5, dtype=bool), y[:, None] / 30.0, None, np.ones(60))
+
+
+def some_members():
+    recipe = default_recipes(5, classify=False)[0]
+    return [Member(recipe, 1.0, ridge) for ridge in (0.1, 1.0, 10.0)]
+
+
+@pytest.mark.parametrize(
+    ("pace", "chosen"), [(0.1, [0, 1, 2]), (1.0, [0, 2]), (2.6, [0]), (100.0, [])]
+)
+def test_members_are_trained_while_there_is_time(friedman, pace, chosen, monkeypatch):
+    """They were expected to take 1, 4 and 0.5 seconds, in the order of their weights."""
+    members = some_members()
+    TrainingPart(friedman, 0).fit(members[0])  # which may compile
+    clock = Clock(limit=4.0)
+    training = Training(friedman, seed=0, clock=clock)
+    seconds = dict(zip(members, (1.0, 4.0, 0.5), strict=True))
+    # What one takes says how far to trust the forecasts of the others.
+    training.expected = {one: (0.0, s if pace < 100.0 else 100.0) for one, s in seconds.items()}
+
+    def timed(part, member, leave_out):
+        clock.began -= pace * seconds[member]  # as if so much time had passed
+        return Fit(part.fit(member), pace * seconds[member], None)
+
+    monkeypatch.setattr("kernelfit.ensemble.training._timed", timed)
+    found = training.train(members, np.array([0.5, 0.3, 0.2]))
+    assert found.chosen == chosen
+    assert training.is_complete(found, 3) == (len(chosen) == 3)
+    expected = [] if len(chosen) == 3 else [f"{len(chosen)} of 3 members were trained"]
+    assert training.left_out(found, 3) == expected
+
+
+def test_the_answer_in_hand_is_not_trained_again(friedman, monkeypatch):
+    members, training = some_members(), Training(friedman, seed=0, clock=Clock(limit=1e9))
+    training.begin(members[1])
+    training.expected = dict.fromkeys(members, (0.0, 0.0))
+    trained = []
+    monkeypatch.setattr(
+        "kernelfit.ensemble.training._timed",
+        lambda part, member, _: (trained.append(member), Fit(part.fit(member), 0.0, None))[1],
+    )
+    found = training.train(members, np.array([0.5, 0.3, 0.2]))
+    assert found.chosen == [0, 1, 2]
+    assert trained == [members[0], members[2]]
+    alone = training.with_standby(Training(friedman, seed=0, clock=Clock(limit=0.0)).train([], []))
+    assert len(alone.machines.machines) == 1
+    machine = TrainingPart(friedman, 0).fit(members[1])
+    np.testing.assert_array_equal(alone.machines.machines[0].coef, machine.coef)
+
+
+def test_few_rows_are_never_on_landmarks(slow):
+    """At a thousand million operations a second, 700 rows take a quarter of a second."""
+    X = np.random.default_rng(0).normal(size=(700, 2))
+    data = Data(X, np.zeros(2, dtype=bool), X[:, :1], None, np.ones(700))
+    assert Training(data, seed=0, clock=Clock(limit=0.1)).n_landmarks is None
+
+
+def test_landmarks_follow_the_time(slow):
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    data = Data(X, np.zeros(2, dtype=bool), X[:, :1], None, np.ones(3000))
+    sizes = [Training(data, seed=0, clock=Clock(limit=s)).n_landmarks for s in (1.0, 20.0, 100.0)]
+    assert sizes[0] == 200
+    assert 200 < sizes[1] < 1000
+    assert sizes[2] is None  # 18 seconds fit
+    training = Training(data, seed=0, clock=Clock(limit=20.0))
+    training.standby_seconds, before = 0.3, training.n_landmarks
+    training.adjust_landmarks(6)
+    assert before < training.n_landmarks <= 2000
+    training.standby_seconds = 1e3
+    training.adjust_landmarks(6)
+    assert training.n_landmarks >= 200
 
 
 def test_clock():
     assert Clock().allows(1e9)
+    assert not Clock().is_limited
     clock = Clock(limit=100.0, reserved=50.0)
-    assert clock.allows(20.0)
-    assert not clock.allows(49.0)  # training follows
+    assert clock.allows(40.0)
+    assert not clock.allows(49.0)  # forecasts are not that good
+    assert not clock.allows(40.0, kept=10.0)
     assert 0.0 <= clock.spent < 50.0
 
 
-def test_the_first_member_is_one_that_there_is_time_for():
-    """The first is trained in any case, so it must not be the slowest."""
-    X, y = make_friedman1(60, n_features=5, random_state=0)
-    data = Data(X, np.zeros(5, dtype=bool), y[:, None] / 30.0, None, np.ones(60))
-    members = [Member(default_recipes(5, classify=False)[0], 1.0, ridge) for ridge in (0.1, 1.0)]
-    options = {"seed": 0, "n_jobs": None, "clock": Clock(limit=5.0)}
-    weights = np.array([0.9, 0.1])
-    assert train(data, members, weights, np.array([100.0, 1e-9]), **options).chosen == [1]
-    # What one takes says how far to trust the forecasts.
-    assert train(data, members, weights, np.array([100.0, 50.0]), **options).chosen == [1, 0]
-    assert train(data, members, weights, np.array([1e-9, 1e-9]), **options).chosen == [0, 1]
-
-
-@pytest.mark.parametrize(("taken", "chosen"), [(0.1, [0, 1, 2]), (2.0, [0, 2]), (4.0, [0])])
-def test_forecasts_are_corrected_by_what_members_take(taken, chosen, monkeypatch):
-    """The first was expected to take 2 seconds, the others 8 and 1, and 5 are left."""
-    X, y = make_friedman1(60, n_features=5, random_state=0)
-    data = Data(X, np.zeros(5, dtype=bool), y[:, None] / 30.0, None, np.ones(60))
-    recipe = default_recipes(5, classify=False)[0]
-    members = [Member(recipe, 1.0, ridge) for ridge in (0.1, 1.0, 10.0)]
-    clock, share = Clock(limit=5.0), dict(zip((0.1, 1.0, 10.0), (1.0, 4.0, 0.5), strict=True))
-
-    def timed(part, member):
-        clock.began -= taken * share[member.ridge]  # as if so much time had passed
-        return part.fit(member), taken * share[member.ridge]
-
-    monkeypatch.setattr("kernelfit.ensemble.training._timed", timed)
-    found = train(
-        data, members, np.array([0.5, 0.3, 0.2]), np.array([2.0, 8.0, 1.0]),
-        seed=0, n_jobs=None, clock=clock,
-    )  # fmt: skip
-    assert found.chosen == chosen
+def test_seconds_of_a_grid_on_more_rows():
+    fold = Seconds(learning=5.0, matrix=2.0, solve=1.0)
+    assert fold.of(3, 4) == 5.0 + 3 * 2.0 + 12 * 1.0
+    assert fold.of(3, 4, growth=2.0, learned=0.0) == pytest.approx(3 * 8.0 + 12 * 2.0**2.6)
 
 
 @pytest.mark.parametrize("metric", ["none", "splits"])

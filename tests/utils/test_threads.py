@@ -3,10 +3,12 @@ import sys
 
 SCRIPT = """
 from threading import Event, Thread
+from types import SimpleNamespace
 
 from threadpoolctl import threadpool_info
 
-from kernelfit.utils.threads import blas_threads, one_blas_thread, threads_for
+from kernelfit.utils import threads
+from kernelfit.utils.threads import blas_threads, one_blas_thread, threads_for, threads_in_time
 
 
 def pools():
@@ -31,6 +33,21 @@ with threads_for(100):
     assert pools() == {1}
 with threads_for(100_000):
     assert pools() == {2}
+
+# Under a limit of time, several threads work where they are faster than one, here and now.
+for slow, expected in ((1, 2), (2, 1)):
+    now = [0.0]
+
+    def tick(slow=slow, now=now):
+        now[0] += 5.0 if blas_threads() == slow else 1.0
+        return now[0]
+
+    threads.time = SimpleNamespace(perf_counter=tick)
+    with threads_in_time(100_000):
+        assert pools() == {expected}, (slow, pools())
+    with threads_in_time(100):
+        assert pools() == {1}
+assert pools() == {2}
 
 # Blocks of two threads overlap: the first to leave does not end the limit, the last one does.
 inside, leave = Event(), Event()

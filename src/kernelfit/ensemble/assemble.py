@@ -10,21 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelfit.ensemble.engine import choose_engine
+from kernelfit.ensemble.clock import Clock
 from kernelfit.ensemble.features import Data
+from kernelfit.ensemble.fold_rows import Fold
 from kernelfit.ensemble.folds import balanced_parts
 from kernelfit.ensemble.members import Member
-from kernelfit.ensemble.outcome import Classification, Regression
-from kernelfit.ensemble.rehearsal import rehearse
-from kernelfit.ensemble.search import MAX_ROWS, Clock, Fold, Found, Search
-from kernelfit.ensemble.training import Trained, train, training_seconds
+from kernelfit.ensemble.outcome import SMALL_WEIGHT, outcome_of
+from kernelfit.ensemble.rehearsal import REHEARSED, rehearse
+from kernelfit.ensemble.search import MAX_ROWS, Found, Search
+from kernelfit.ensemble.timed_search import TimedSearch
+from kernelfit.ensemble.training import Trained, Training
 from kernelfit.utils.checkpoint import Checkpoint
+from kernelfit.utils.threads import one_blas_thread
 
 Array = NDArray[Any]
 
-_SMALL = 0.02  # weights below do not pay for the time of a prediction
-_SMALL_COMPRESSED = 0.05
+_SMALL_COMPRESSED = 0.05  # smaller weights do not pay for the time of a compressed prediction
 _PART_ROWS = 100  # of a part that is balanced in the target
+_ENOUGH = 3  # members with weights from machines of half of the rows do without the answer in hand
 _REHEARSED = 2  # times MAX_ROWS: from so many rows on, weights come from machines of half of them
 
 
@@ -42,6 +45,8 @@ class Ensemble:
         Of these rows.
     tested : ndarray of int
         Those of them that some fold tests.
+    n_trained : int
+        How many rows members were trained on.
     recipes : list
         That there was time for.
     found : list of Found
@@ -55,13 +60,19 @@ class Ensemble:
     fold_combination : MeanCombination or ProbabilityCombination
         Of these, for machines of the folds.
     combination : MeanCombination or ProbabilityCombination
-        Of these, for machines of all rows.
+        Of these, with the weights of machines of all rows.
+    calibrated : MeanCombination or ProbabilityCombination
+        The same, calibrated for machines of all rows.
     weighed : ndarray of int
         The rows that the weights of the latter come from.
     weighed_scores : ndarray of shape (n_members, len(weighed), k)
         What the members say of these, not trained on them.
     trained : Trained
         These, trained on all rows.
+    rehearsed : bool
+        Whether the weights come from machines of half of the rows.
+    cut_short : list of str
+        What a limit of time left out, in words.
     device : str, default=None
         Where predictions are computed.
     """
@@ -70,6 +81,7 @@ class Ensemble:
     rows: Array
     folds: list[Fold]
     tested: Array
+    n_trained: int
     recipes: list[Any]
     found: list[Found]
     scores: Array
@@ -77,9 +89,12 @@ class Ensemble:
     keep: Array
     fold_combination: Any
     combination: Any
+    calibrated: Any
     weighed: Array
     weighed_scores: Array
     trained: Trained
+    rehearsed: bool
+    cut_short: list[str]
     device: str | None = None
 
     @property
@@ -96,14 +111,16 @@ class Ensemble:
     @property
     def how(self) -> str:
         """How the members were trained and mixed, in words."""
-        if self.combination is self.fold_combination:
-            return self.trained.how
+        n, m = self.n_trained, self.trained.n_landmarks
+        how = f"exact on {n} rows" if m is None else f"{m} landmarks of {n} rows"
+        if not self.rehearsed:
+            return how
         half = len(self.weighed)
-        return f"{self.trained.how}, with weights learned on {half} rows from machines of the rest"
+        return f"{how}, with weights learned on {half} rows from machines of the rest"
 
     def __call__(self, table: Array) -> Array:
         """Return predictions of shape (n,), or probabilities of shape (n, n_classes)."""
-        return np.asarray(self.combination(self.trained.machines(table, self.device)))
+        return np.asarray(self.calibrated(self.trained.machines(table, self.device)))
 
 
 def assemble(
@@ -140,7 +157,7 @@ def assemble(
     n_jobs : int, default=None
         Folds, and members at the end, worked on at a time; the result does not depend on it.
     clock : Clock, default=None
-        No limit when None.
+        No limit of time when None.
     report : callable, default=None
         ``report(done, total, what, found)`` after every unit of work.
     checkpoint : Checkpoint, default=None
@@ -152,17 +169,19 @@ def assemble(
     -------
     Ensemble
     """
-    n, clock = len(data.weight), clock or Clock()
-    if np.isfinite(clock.limit):  # to combine and to train three members
-        one = training_seconds(n, choose_engine(device))
-        clock.reserved = min(0.2 * clock.limit + 3.0 * one, 0.5 * clock.limit)
+    n = len(data.weight)
     order = _balanced_order(data, seed)
     rows, folds, first = _search_rows(folds, order)
     sample = data.take(rows)
-    search = Search(
-        sample, folds, first, seed=seed, n_jobs=n_jobs, clock=clock, report=report,
-        checkpoint=checkpoint, device=device,
-    )  # fmt: skip
+    rehearses = exchangeable and n >= _REHEARSED * MAX_ROWS
+    how: Any = {"seed": seed, "n_jobs": n_jobs, "device": device}
+    training = Training(data, compress=compress, leave_out=exchangeable, clock=clock, **how)
+    how |= {"report": report, "checkpoint": checkpoint}
+    if clock is None:
+        search = Search(sample, folds, first, **how)
+    else:
+        how |= {"training": training, "n_rehearsed": REHEARSED if rehearses else 0}
+        search = TimedSearch(sample, folds, first, **how)
     found = search.run(recipes)
     members = [member for one in found for member in one.members]
     scores = np.concatenate([one.scores[one.chosen] for one in found])
@@ -172,37 +191,63 @@ def assemble(
         )
     tested = search.tested
     folded = Evidence(
-        _outcome(sample.take(tested)), rows[tested], np.arange(len(members)), scores[:, tested]
+        outcome_of(sample.take(tested)), rows[tested], np.arange(len(members)), scores[:, tested]
     )
     alone = folded.combine(single)
-    # A fold tries several members, so this is more than one takes, features included.
-    share = n / (len(search.folds) * len(tested))
-    seconds = np.array([share * one.seconds for one in found for _ in one.members])
-    options: Any = {
-        "seed": seed, "n_jobs": n_jobs, "clock": clock, "compress": compress, "device": device
-    }  # fmt: skip
     evidence, weights = folded, alone.stack.weights
-    if exchangeable and n >= _REHEARSED * MAX_ROWS:
-        rehearsal = rehearse(data, order, members, weights, seconds, **options)
-        if rehearsal is not None:
-            outcome = _outcome(data.take(rehearsal.rows))
-            evidence = Evidence(outcome, rehearsal.rows, rehearsal.chosen, rehearsal.scores)
-            weights = evidence.combine(single).stack.weights
-            options["learned"] = rehearsal.metrics
-    used = np.flatnonzero(weights >= (_SMALL_COMPRESSED if compress else _SMALL))
+    rehearsal = rehearse(training, order, members, weights) if rehearses else None
+    if rehearsal is not None:
+        outcome = outcome_of(data.take(rehearsal.rows))
+        evidence = Evidence(outcome, rehearsal.rows, rehearsal.chosen, rehearsal.scores)
+        weights = evidence.combine(single).stack.weights
+    used = np.flatnonzero(weights >= (_SMALL_COMPRESSED if compress else SMALL_WEIGHT))
     if not len(used):
         used = np.argsort(-weights, kind="stable")[:5]
-    keep = evidence.members[used]
-    trained = train(data, [members[k] for k in keep], weights[used], seconds[keep], **options)
-    keep = keep[trained.chosen]
+    learned = () if rehearsal is None else rehearsal.metrics
+    evidence, trained = _train(
+        training, members, evidence.take(used), weights[used], learned, folded, single
+    )
+    keep = evidence.members
     fold_combination = combination = folded.take(keep).combine(single)
-    shown = evidence.take(used[trained.chosen])
-    if evidence is not folded:
-        combination = shown.combine(single)
+    if evidence.outcome is not folded.outcome:  # rehearsed
+        combination = evidence.combine(single)
+    calibrated = combination.recalibrated(trained.left_out, data.labels, data.weight)
+    cut_short = [*search.left_out(recipes), *training.left_out(trained, len(used))]
+    if rehearses and rehearsal is None:
+        cut_short.append(f"weights come from machines of {len(tested)} rows instead of {n // 2}")
     return Ensemble(
-        sample, rows, search.folds, tested, search.considered, found, scores, alone, keep,
-        fold_combination, combination, shown.rows, shown.scores, trained, device,
+        sample, rows, search.folds, tested, n, search.considered, found, scores, alone, keep,
+        fold_combination, combination, calibrated, evidence.rows, evidence.scores, trained,
+        combination is not fold_combination, cut_short, device,
     )  # fmt: skip
+
+
+def _train(
+    training: Training,
+    members: Sequence[Member],
+    evidence: "Evidence",
+    weights: Array,
+    learned: Any,
+    folded: "Evidence",
+    single: bool,
+) -> tuple["Evidence", Trained]:
+    """Train members on all rows; return the evidence on those that were trained, and them.
+
+    Where there was no time for some, the answer in hand is used as well: no choice of few members
+    can be worse than it.
+    """
+    training.adjust_landmarks(len(weights))
+    trained = training.train([members[k] for k in evidence.members], weights, learned=learned)
+    n_trained = len(trained.chosen)
+    used = evidence.take(np.array(trained.chosen, dtype=np.intp))
+    if training.standby is None or training.is_complete(trained, len(weights)):
+        return used, trained
+    place = members.index(training.standby)
+    rehearsed = evidence.outcome is not folded.outcome
+    enough = n_trained >= (_ENOUGH if rehearsed else 1 if single else np.inf)
+    if enough or place in used.members:
+        return used, trained
+    return folded.take(np.append(used.members, place)), training.with_standby(trained)
 
 
 @dataclass(frozen=True)
@@ -231,14 +276,8 @@ class Evidence:
 
     def combine(self, single: bool) -> Any:
         """Return the best combination of the members, or the best of them."""
-        return self.outcome.combine(self.scores, np.arange(len(self.rows)), single)
-
-
-def _outcome(data: Data) -> Any:
-    """Return what is predicted."""
-    if data.labels is None:
-        return Regression(data.targets, data.weight)
-    return Classification(data.labels, data.weight)
+        with one_blas_thread():
+            return self.outcome.combine(self.scores, np.arange(len(self.rows)), single)
 
 
 def leave_out(folds: Sequence[Fold], k: int) -> tuple[Array, list[Fold]]:

@@ -28,7 +28,9 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     ----------
     time_limit : float, default=None
         Seconds that `fit` may take, kept to within a tenth; None for as long as all members take.
-        Any limit gives an answer: a plain Gaussian machine comes first.
+        Any limit gives an answer: a plain Gaussian machine, trained on all rows, comes first. A
+        longer limit does all that a shorter one does, and more; `cut_short_` says what was left
+        out.
     members : "default" or list, default="default"
         What to try: names of recipes such as "gaussian", "forest" or "laplacian (ranks)", and
         estimators or pipelines, which see the table as numbers, standardised.
@@ -95,6 +97,10 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
         Rows that members were compared on: at most 2,500, fewer where time is short.
     training_ : str
         How they were trained on all rows: exactly, or on landmarks chosen by leverage.
+    n_landmarks_ : int or None
+        Number of these landmarks; None where all rows span the machines.
+    cut_short_ : list of str
+        What the time limit left out, such as "3 of 6 members were trained"; empty where nothing.
     fit_time_ : float
         Seconds.
 
@@ -209,7 +215,9 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     ----------
     time_limit : float, default=None
         Seconds that `fit` may take, kept to within a tenth; None for as long as all members take.
-        Any limit gives an answer: a plain Gaussian machine comes first.
+        Any limit gives an answer: a plain Gaussian machine, trained on all rows, comes first. A
+        longer limit does all that a shorter one does, and more; `cut_short_` says what was left
+        out.
     members : "default" or list, default="default"
         What to try: names of recipes such as "gaussian", "forest" or "laplacian (ranks)", and
         estimators or pipelines, which see the table as numbers, standardised.
@@ -274,6 +282,10 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
         Rows that members were compared on: at most 2,500, fewer where time is short.
     training_ : str
         How they were trained on all rows: exactly, or on landmarks chosen by leverage.
+    n_landmarks_ : int or None
+        Number of these landmarks; None where all rows span the machines.
+    cut_short_ : list of str
+        What the time limit left out, such as "3 of 6 members were trained"; empty where nothing.
     fit_time_ : float
         Seconds.
 

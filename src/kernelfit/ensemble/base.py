@@ -1,5 +1,6 @@
 """What both AutoKernel estimators share: reading, search, combination, training, reports."""
 
+import warnings
 from numbers import Integral, Real
 from os import PathLike
 from typing import ClassVar
@@ -11,12 +12,12 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.ensemble.assemble import assemble, balanced_folds, leave_out
+from kernelfit.ensemble.clock import Clock
 from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.importance import shuffled_losses
 from kernelfit.ensemble.leaderboard import FoldScores, tabulate
 from kernelfit.ensemble.members import choose_recipes
 from kernelfit.ensemble.part import Machines, TrainingPart
-from kernelfit.ensemble.search import Clock
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.checkpoint import Checkpoint
 from kernelfit.utils.digest import digest
@@ -28,6 +29,7 @@ from kernelfit.utils.threads import threads_for
 from kernelfit.utils.torch_device import load_torch
 from kernelfit.utils.validation import check_weights
 
+_FEW_MEMBERS = 3  # of an ensemble that a limit of time cut short are a weak model
 # Attributes that are computed on first use, which `hasattr` is too, and where they are kept.
 _ON_FIRST_USE = {"cv_score_": "_cv_score", "feature_importances_": "_importances"}
 
@@ -193,13 +195,14 @@ class AutoKernel(BaseEstimator):
             found = assemble(
                 data, folds, recipes, seed=seed, single=not self.ensemble, compress=self.compress,
                 exchangeable=self.cv is None or isinstance(self.cv, Integral),
-                n_jobs=self.n_jobs, clock=clock, report=bar.show,
+                n_jobs=self.n_jobs, clock=clock if clock.is_limited else None, report=bar.show,
                 checkpoint=self._open_checkpoint(data, folds, seed), device=self.device,
             )  # fmt: skip
         self._data, self._cv_folds, self._seed = found.sample, found.folds, seed
         self._weighed_scores, self.search_indices_ = found.weighed_scores, rows[found.weighed]
         self._weighted, self._recipes, self._members = weighted, found.recipes, found.members
-        self._combination, self._machines = found.combination, found.trained.machines
+        self._combination, self._calibrated = found.combination, found.calibrated
+        self._machines = found.trained.machines
         self._fold_combination, self._fold_machines = found.fold_combination, None
         self._scores = found.scores[found.keep]
         self.leaderboard_ = tabulate(found, self._fold_scores())
@@ -211,8 +214,14 @@ class AutoKernel(BaseEstimator):
             "machines": np.array([machine.gap for machine in self._machines.machines]),
         }
         self.search_rows_ = len(found.tested)
-        self.training_ = found.how
+        self.training_, self.n_landmarks_ = found.how, found.trained.n_landmarks
+        self.cut_short_ = found.cut_short
         self.fit_time_ = clock.spent
+        if found.cut_short and self.ensemble and len(self.members_) < _FEW_MEMBERS:
+            warnings.warn(
+                f"time_limit={self.time_limit:g} leaves a weak model: {'; '.join(found.cut_short)}",
+                stacklevel=3,
+            )
 
     def _open_checkpoint(self, data, folds, seed):
         """Return where scores are kept, or None."""
@@ -269,7 +278,7 @@ class AutoKernel(BaseEstimator):
         """Return what the combination says of a table."""
         table = self._check_table(X)
         with threads_for(len(self._data.weight)):
-            return self._combination(self._machines(table, self.device))
+            return self._calibrated(self._machines(table, self.device))
 
     def _trained_folds(self):
         """Return the machines of every fold; the first call trains them."""

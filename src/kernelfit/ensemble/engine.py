@@ -20,6 +20,7 @@ from kernelfit.kernels.device_gram import on_device
 from kernelfit.solvers.ridge import RidgeSolution, solve_ridges
 from kernelfit.solvers.ridge_device import solve_ridges_on_device
 from kernelfit.utils.memory import cache_bytes
+from kernelfit.utils.threads import one_blas_thread
 from kernelfit.utils.torch_device import Tensor, load_torch, planned_bytes
 
 Array = NDArray[Any]
@@ -57,10 +58,15 @@ class Host:
         return np.asarray(K @ coef)
 
     def solve_ridges(
-        self, K: Any, Y: Array, weight: Array, ridges: Sequence[float]
+        self,
+        K: Any,
+        Y: Array,
+        weight: Array,
+        ridges: Sequence[float],
+        left_out: Array | None = None,
     ) -> Iterator[RidgeSolution | None]:
         """Solve ridge machines; see `kernelfit.solvers.ridge.solve_ridges`."""
-        return solve_ridges(K, Y, weight, ridges)
+        return solve_ridges(K, Y, weight, ridges, left_out)
 
     def on_host(self, K: Any) -> Array:
         """Return a matrix as an array."""
@@ -140,10 +146,15 @@ class Device:
         return self.on_host(K @ weights)
 
     def solve_ridges(
-        self, K: Any, Y: Array, weight: Array, ridges: Sequence[float]
+        self,
+        K: Any,
+        Y: Array,
+        weight: Array,
+        ridges: Sequence[float],
+        left_out: Array | None = None,
     ) -> Iterator[RidgeSolution | None]:
         """Solve ridge machines; see `kernelfit.solvers.ridge.solve_ridges`."""
-        return solve_ridges_on_device(K, Y, weight, ridges)
+        return solve_ridges_on_device(K, Y, weight, ridges, left_out)
 
     def on_host(self, K: Any) -> Array:
         """Return a matrix as an array."""
@@ -175,13 +186,14 @@ def choose_engine(device: str | None) -> Host | Device:
 
 @cache
 def _speed_of_host() -> float:
-    """Measure operations a second."""
+    """Measure operations a second of one thread: several may be a thousand times slower."""
     n, best = 500, 0.0
-    for _ in range(3):
-        A = np.asfortranarray(np.eye(n))
-        began = time.perf_counter()
-        dpotrf(A, lower=1, overwrite_a=1)
-        best = max(best, n**3 / 3.0 / (time.perf_counter() - began))
+    with one_blas_thread():
+        for _ in range(10):  # of which some are not interrupted, also on busy cores
+            A = np.asfortranarray(np.eye(n))
+            began = time.perf_counter()
+            dpotrf(A, lower=1, overwrite_a=1)
+            best = max(best, n**3 / 3.0 / (time.perf_counter() - began))
     return best
 
 

@@ -120,7 +120,7 @@ def learn_features(
         return Features(view, forest=forest)
     if recipe.metric == "none":
         return Features(view)
-    most = _METRIC_POINTS if len(data.weight) <= _MANY_ROWS else _MANY_METRIC_POINTS
+    most = metric_points(len(data.weight))
     points = draw_points(view(data.table), data.targets, data.weight, most, seed)
     if not points.Y.any():  # constant targets teach nothing
         return Features(view)
@@ -130,6 +130,11 @@ def learn_features(
         else learn_gradient_metric(points, diagonal=False)
     )
     return Features(view, factor=points.in_units_of_the_data(learned.factor))
+
+
+def metric_points(n: int) -> int:
+    """Return how many points a metric is learned from, at most, where there are n rows."""
+    return _METRIC_POINTS if n <= _MANY_ROWS else _MANY_METRIC_POINTS
 
 
 def _grow(

@@ -56,6 +56,16 @@ class Recipe:
     loss: Loss = "squared"
 
     @property
+    def features(self) -> Any:
+        """What tells the features of recipes apart: equal ones are learned once."""
+        return self.shape, self.metric, self.kernel == "forest"
+
+    @property
+    def learns_metric(self) -> bool:
+        """Whether the distance is learned."""
+        return self.metric in ("widths", "gradients")
+
+    @property
     def races(self) -> bool:
         """Whether few rows are to tell the widths: not where learning takes most of the time."""
         return self.kernel != "forest" and self.metric == "none"
@@ -127,6 +137,12 @@ class EstimatorRecipe:
     cost: float = 4.0
     races: bool = False
     extends: bool = False
+    learns_metric: bool = False
+
+    @property
+    def features(self) -> Any:
+        """What tells the features of recipes apart: equal ones are learned once."""
+        return self.shape, self.metric, False
 
 
 def default_recipes(n_features: int, classify: bool) -> list[Recipe]:

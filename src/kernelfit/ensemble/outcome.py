@@ -5,12 +5,14 @@ same members at other rows into predictions. As it is a pure function of rows, a
 makes it from all folds but one and applies it to that one.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.stacking import Stack, stack_log, stack_squared
 from kernelfit.selection.calibration import Calibration, fit_calibration, fit_calibrations
 
@@ -20,6 +22,7 @@ Array = NDArray[Any]
 _PULL = 100.0
 _EXACT = 1e-10  # a squared error that is rounding, where targets are between -1 and 1
 _FLOOR = 1e-15  # of probabilities, before their logarithm
+SMALL_WEIGHT = 0.02  # members of a smaller one do not pay for the time of a prediction
 
 
 def squared_losses(scores: Array, targets: Array, weight: Array) -> Array:
@@ -94,6 +97,10 @@ class MeanCombination:
         """Return the predictions of one member from its scores, of shape (n, 1)."""
         return np.clip(scores[:, 0], self.lowest, self.highest)
 
+    def recalibrated(self, *_: Any) -> "MeanCombination":
+        """Return it as it is: predictions need no calibration."""
+        return self
+
 
 @dataclass(frozen=True)
 class ProbabilityCombination:
@@ -122,6 +129,24 @@ class ProbabilityCombination:
     def alone(self, k: int, scores: Array) -> Array:
         """Return the probabilities of one member from its scores, of shape (n, k)."""
         return self.members[k](scores)
+
+    def recalibrated(
+        self, left_out: Sequence[Array | None], labels: Array, weight: Array
+    ) -> "ProbabilityCombination":
+        """Return it for machines of other rows, calibrated on what they say of rows left out.
+
+        Parameters
+        ----------
+        left_out : sequence of ndarray of shape (n, k) or None
+            None for members whose calibration stays.
+        labels, weight : ndarray of shape (n,)
+            Of these rows.
+        """
+        members = tuple(
+            old if scores is None else fit_calibration(scores, labels, weight)
+            for old, scores in zip(self.members, left_out, strict=True)
+        )
+        return replace(self, members=members)
 
 
 @dataclass(frozen=True)
@@ -199,6 +224,13 @@ class Classification:
         mixed = np.tensordot(stack.weights, p, axes=1)
         mixture = fit_calibration(_logits(mixed), labels, weight)
         return ProbabilityCombination(stack, losses, members, mixture)
+
+
+def outcome_of(data: Data) -> Regression | Classification:
+    """Return what is predicted of some rows."""
+    if data.labels is None:
+        return Regression(data.targets, data.weight)
+    return Classification(data.labels, data.weight)
 
 
 def _single(losses: Array) -> Stack:

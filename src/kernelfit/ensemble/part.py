@@ -1,5 +1,6 @@
 """One training part: what members learn from some rows, and what they say of others."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from kernelfit.ensemble.clock import Seconds
 from kernelfit.ensemble.engine import choose_engine
 from kernelfit.ensemble.features import Data, Features, learn_features
 from kernelfit.ensemble.kernels import natural_inverse_width
@@ -16,9 +18,28 @@ from kernelfit.ensemble.members import EstimatorRecipe, Member
 from kernelfit.ensemble.svm import solve_svms
 from kernelfit.solvers.landmarks import choose_landmarks, solve_on_landmarks
 from kernelfit.tasks.losses import squared
+from kernelfit.utils.jit import compiling_seconds
 from kernelfit.utils.jobs import run_in_order
+from kernelfit.utils.views import Shape, View, learn_view
 
 Array = NDArray[Any]
+
+_HEAVY = 0.05  # ridges from here on make scores narrow
+
+
+class _Watch:
+    """Seconds of work, without those that compilation takes: it comes once."""
+
+    def __init__(self) -> None:
+        self._began = self._worked()
+
+    def _worked(self) -> float:
+        return time.perf_counter() - compiling_seconds()
+
+    def lap(self) -> float:
+        """Return the seconds since the last call."""
+        began, self._began = self._began, self._worked()
+        return max(self._began - began, 0.0)
 
 
 class TrainingPart:
@@ -36,6 +57,11 @@ class TrainingPart:
         Trees of a forest grown at a time.
     n_landmarks : int, default=None
         Points that span the machines of `fit`, chosen by leverage; all of them when None.
+
+    Attributes
+    ----------
+    left_out : ndarray of shape (n, k) or None
+        What the machine fitted last says of each row if trained without it, where that is known.
     """
 
     def __init__(
@@ -52,10 +78,11 @@ class TrainingPart:
         self._n_jobs = n_jobs
         self._features: dict[Any, Features] = {}
         self._points: dict[int, Array] = {}
+        self.left_out: Array | None = None
 
     def features(self, recipe: Any) -> Features:
         """Return the features of a recipe."""
-        key = self._key(recipe)
+        key = recipe.features
         if key not in self._features:
             self._features[key] = learn_features(*self._what(recipe), self._n_jobs)
         return self._features[key]
@@ -66,16 +93,21 @@ class TrainingPart:
 
     def knows(self, recipe: Any) -> Features | None:
         """Return the features of a recipe if they have been learned."""
-        return self._features.get(self._key(recipe))
+        return self._features.get(recipe.features)
 
     def keep(self, recipe: Any, features: Features | None) -> None:
         """Take features that were learned elsewhere."""
         if features is not None:
-            self._features[self._key(recipe)] = features
+            self._features[recipe.features] = features
+
+    def view(self, shape: Shape) -> View:
+        """Return a view of the table, learned from these rows."""
+        data = self._data
+        return learn_view(data.table, data.is_category, data.weight, shape)
 
     def learn(self, members: Sequence[Member], n_jobs: int | None) -> None:
         """Learn the features of some members, several at a time."""
-        recipes = {self._key(member.recipe): member.recipe for member in members}
+        recipes = {member.recipe.features: member.recipe for member in members}
         recipes = {key: one for key, one in recipes.items() if key not in self._features}
         jobs = [self._what(recipe)[1:] for recipe in recipes.values()]
         learned = run_in_order(learn_features, jobs, (self._data,), n_jobs=n_jobs)
@@ -96,9 +128,6 @@ class TrainingPart:
             points = machine.points
         return replace(machine, features=features, points=points)
 
-    def _key(self, recipe: Any) -> Any:
-        return recipe.shape, recipe.metric, recipe.kernel == "forest"
-
     def _points_of(self, features: Features) -> Array:
         """Return the features of the training rows."""
         if id(features) not in self._points:
@@ -107,7 +136,7 @@ class TrainingPart:
 
     def scores(
         self, recipe: Any, widths: Sequence[float], ridges: Sequence[float], table: Array
-    ) -> Array:
+    ) -> tuple[Array, Seconds]:
         """Train the members of a recipe and evaluate them on other rows.
 
         Parameters
@@ -119,41 +148,53 @@ class TrainingPart:
 
         Returns
         -------
-        ndarray of shape (n_widths, n_ridges, m, k)
+        scores : ndarray of shape (n_widths, n_ridges, m, k)
             nan where a member could not be trained.
+        seconds : Seconds
         """
-        data, engine = self._data, self._engine
+        data, engine, watch = self._data, self._engine, _Watch()
         out = np.full((len(widths), len(ridges), len(table), data.targets.shape[1]), np.nan)
         if isinstance(recipe, EstimatorRecipe):
             out[0, 0] = self._fit_estimator(recipe).scores([table])[0]
-            return out
+            return out, Seconds(0.0, 0.0, watch.lap())
         features = self.features(recipe)
+        learning = watch.lap()
         Z, other = features(data.table), features(table)
         inside = engine.geometry(recipe.kernel, Z, None)
         across = engine.geometry(recipe.kernel, other, Z)
         unit = self._unit(recipe, Z)
+        matrix = solving = 0.0
         for i, width in enumerate(widths):
             K: Any = engine.matrix(recipe.kernel, inside, width * unit)
             K_other: Any = engine.matrix(recipe.kernel, across, width * unit)
+            matrix += watch.lap()
             solve: Any = engine.solve_ridges
             if recipe.loss == "hinge":
                 K, solve = engine.on_host(K), solve_svms
             for j, found in enumerate(solve(K, data.targets, data.weight, ridges)):
                 if found is not None:
                     out[i, j] = engine.times(K_other, found[0]) + found[1]
-        return out
+            solving += watch.lap()
+        solving /= len(widths) * len(ridges)
+        return out, Seconds(learning, matrix / len(widths), solving)
 
-    def fit(self, member: Member) -> Any:
+    def fit(self, member: Member, leave_out: bool = False) -> Any:
         """Train a member for later use.
 
         Parameters
         ----------
         member : Member
+        leave_out : bool, default=False
+            Whether to keep, in `left_out`, what the machine without a row says of it: only of a
+            classifier with a heavy ridge. The machines of the folds have fewer rows at the same
+            ridge, so their scores are narrower, and a calibration of these would not fit. Not of
+            forests, whose trees have seen the row.
 
         Returns
         -------
         KernelExpansion or EstimatorMachine
         """
+        self.left_out = None
         recipe, data, ridge = member.recipe, self._data, member.ridge
         engine, n_landmarks = self._engine, self._n_landmarks
         if isinstance(recipe, EstimatorRecipe):
@@ -170,14 +211,18 @@ class TrainingPart:
             K = engine.svm_gram(recipe.kernel, Z, inverse_width)
             coef, intercept, gap = next(solve_svms(K, data.targets, data.weight, [ridge]))
             return KernelExpansion(recipe.kernel, features, Z, inverse_width, coef, intercept, gap)
+        left_out = None
+        if leave_out and data.labels is not None and ridge >= _HEAVY and recipe.kernel != "forest":
+            left_out = np.empty((1, *data.targets.shape))
         solution = None
         while solution is None:
             K = engine.gram(recipe.kernel, Z, inverse_width)
-            solution = next(engine.solve_ridges(K, data.targets, data.weight, [ridge]))
+            solution = next(engine.solve_ridges(K, data.targets, data.weight, [ridge], left_out))
             del K  # before the next one, or the decision values
             # More rows than in the folds may leave no factor; the certificate is that of the
             # ridge in use.
             used, ridge = ridge, 10.0 * ridge
+        self.left_out = None if left_out is None else left_out[0]
         machine = KernelExpansion(recipe.kernel, features, Z, inverse_width, *solution)
         decision = Machines([machine])(data.table, engine.device)[0] - machine.intercept
         gap = _ridge_gap(decision, solution.coef, data.targets, data.weight / (2.0 * used))

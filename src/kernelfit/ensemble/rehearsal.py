@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelfit.ensemble.features import Data, Features
+from kernelfit.ensemble.features import Features
 from kernelfit.ensemble.members import Member
-from kernelfit.ensemble.search import Clock
-from kernelfit.ensemble.training import train
+from kernelfit.ensemble.training import Training
 
 Array = NDArray[Any]
 
-_MEMBERS = 12  # at most: twice as many as are trained on all rows
+REHEARSED = 12  # members at most: twice as many as are trained on all rows
+OF_HALF = 0.35  # of the time of a machine of all rows, that one of half of the rows takes
 _FEWEST = 3  # are no choice
 
 
@@ -46,52 +46,41 @@ class Rehearsal:
 
 
 def rehearse(
-    data: Data,
-    order: Array,
-    members: Sequence[Member],
-    weights: Array,
-    expected: Array,
-    *,
-    clock: Clock,
-    device: str | None = None,
-    **options: Any,
+    training: Training, order: Array, members: Sequence[Member], weights: Array
 ) -> Rehearsal | None:
     """Train members on half of the rows and evaluate them on the other half.
 
     Parameters
     ----------
-    data : Data
+    training : Training
     order : ndarray of int
         All rows: those of the first half are trained on, among them all that have been used to
         choose members.
     members : sequence of Member
+        The candidates.
     weights : ndarray of shape (n_members,)
         Those of the largest weights are trained.
-    expected : ndarray of shape (n_members,)
-        Seconds that each may take on all rows.
-    clock : Clock
-    device : str, default=None
-    **options
-        As for `kernelfit.ensemble.training.train`.
 
     Returns
     -------
     Rehearsal or None
         None where there is no time.
     """
+    data, clock = training.data, training.clock
     half = len(order) // 2
     first, second = np.sort(order[:half]), np.sort(order[half:])
-    best = np.argsort(-weights, kind="stable")[:_MEMBERS]
-    if not clock.allows(0.5 * float(expected[best[:_FEWEST]].sum())):
-        return None
-    trained = train(
-        data.take(first), [members[k] for k in best], weights[best], 0.5 * expected[best],
-        most=_MEMBERS, until=clock.limit - clock.reserved, like=len(order), clock=clock,
-        device=device, **options,
+    best = np.argsort(-weights, kind="stable")[:REHEARSED]
+    if clock is not None:
+        expected = np.array([training.expected[members[k]] for k in best[:_FEWEST]])
+        if not clock.allows(float(expected.sum(axis=0) @ [1.0, OF_HALF])):
+            return None
+    trained = training.train(
+        [members[k] for k in best], weights[best], rows=first, share=OF_HALF,
+        until=None if clock is None else clock.limit - clock.reserved,
     )  # fmt: skip
     if len(trained.chosen) < min(_FEWEST, len(best)):
         return None
-    scores = trained.machines(data.table[second], device)
+    scores = trained.machines(data.table[second], training.device)
     finite = np.isfinite(scores).all(axis=(1, 2))
     if not finite.any():
         return None

@@ -3,43 +3,60 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernelfit.ensemble.clock import Clock
 from kernelfit.ensemble.engine import Device, Host, choose_engine
 from kernelfit.ensemble.features import Data, Features
 from kernelfit.ensemble.members import Member
 from kernelfit.ensemble.part import Machines, TrainingPart
-from kernelfit.ensemble.search import Clock
 from kernelfit.utils.jobs import run_in_order
-from kernelfit.utils.threads import threads_for
+from kernelfit.utils.threads import threads_for, threads_in_time
 
-_MANY_ROWS = 2500  # from here on members are trained one by one, and only so many:
+MANY_ROWS = 2500  # from here on members are trained one by one, and only so many:
 _MANY_ROWS_MEMBERS = 6
 _LANDMARKS = 2000
 _FEWEST_LANDMARKS = 200
+# Shares of a limit of time that the first machine of all rows may take: exact, and on landmarks.
+_EXACT_SHARE, _LANDMARK_SHARE = 0.3, 0.07
+_SOON = 0.5  # seconds that an exact machine may take whatever the limit
+_CAUTION = 1.4  # times the forecast of a machine that must fit into the time left
+_TAIL = 0.02  # of the limit, for what follows
+_FEWEST_MEMBERS = 3  # that more landmarks must leave time for
+
+
+class Fit(NamedTuple):
+    """A machine, the seconds that it took, and what it says of rows if trained without them."""
+
+    machine: Any
+    seconds: float
+    left_out: Any
 
 
 @dataclass(frozen=True)
 class Trained:
-    """Members trained on all rows.
+    """Members trained on some rows.
 
     Attributes
     ----------
     machines : Machines
     chosen : list of int
-        Which of the members these are; there may not have been time for all.
+        Which of the members these are; there may not have been time for all, or for any.
     seconds : list of float
         What each took.
-    how : str
-        What was done, in words.
+    n_landmarks : int or None
+        Points that span them; None for all rows.
+    left_out : list of ndarray or None
+        What each says of a row if trained without it, where that is known.
     """
 
     machines: Machines
     chosen: list[int]
     seconds: list[float]
-    how: str
+    n_landmarks: int | None
+    left_out: list[Any]
 
 
 def n_landmarks(n: int, seconds: float, engine: Host | Device | None = None) -> int | None:
@@ -54,109 +71,209 @@ def n_landmarks(n: int, seconds: float, engine: Host | Device | None = None) -> 
     return m if m < n else None
 
 
-def training_seconds(n: int, engine: Host | Device | None = None) -> float:
-    """Forecast the seconds that a member takes on all rows, where there is no hurry."""
-    engine = engine or Host()
-    m = n_landmarks(n, np.inf, engine)
-    return 2.0 * engine.seconds(n**3 / 3.0) if m is None else 4.0 * Host().seconds(n * m * m)
+class Training:
+    """Training on all rows: exact or on landmarks, with or without a limit of time.
 
-
-def train(
-    data: Data,
-    members: Sequence[Member],
-    weights: Any,
-    expected: Any,
-    *,
-    seed: int,
-    n_jobs: int | None,
-    clock: Clock,
-    compress: bool = False,
-    device: str | None = None,
-    most: int = _MANY_ROWS_MEMBERS,
-    until: float | None = None,
-    like: int | None = None,
-    learned: Sequence[tuple[Any, Features]] = (),
-) -> Trained:
-    """Train members on all rows, those of the largest weights first.
+    Under a limit one member is trained before the search goes on: the answer in hand. What it took
+    says what others will take.
 
     Parameters
     ----------
     data : Data
-    members : sequence of Member
-    weights : ndarray of shape (n_members,)
-    expected : ndarray of shape (n_members,)
-        Seconds that each may take.
+        All rows.
     seed : int
     n_jobs : int or None
         Members trained at a time, where the rows are few; else trees of a forest grown at a time.
-    clock : Clock
-    compress : bool, default=False
-        Whether a quarter of the points is to span the machines.
-    device : str, default=None
+    device : str or None
         Where to compute; the processor when None.
-    most : int, default=6
-        How many members to train where the rows are many.
-    until : float, default=None
-        Seconds since the start of the clock at which to end; its limit when None.
-    like : int, default=None
-        Have machines spanned by as many points as those of so many rows; of these rows when None.
-    learned : sequence of (recipe, Features), default=()
-        Features that are not to be learned again.
+    compress : bool
+        Whether to span machines by a quarter of the rows.
+    leave_out : bool
+        Whether machines may be calibrated on what they say of rows left out one by one: not where
+        folds have a meaning.
+    clock : Clock or None
+        None for no limit.
 
-    Returns
-    -------
-    Trained
+    Attributes
+    ----------
+    n_landmarks : int or None
+        Points that span the machines; None for all rows.
+    most : int or None
+        How many members are trained at most; None for any number.
+    standby : Member or None
+        The member that is trained already.
+    standby_seconds : float
+        What that took.
+    expected : dict of Member to (float, float)
+        Seconds that the features and the machine of a member may take, under a limit.
     """
-    n = len(data.weight)
-    until = clock.limit if until is None else until
-    order = np.argsort(-np.asarray(weights), kind="stable").tolist()
-    if n > _MANY_ROWS:
-        order = order[:most]
-    left, like = until - clock.spent, n if like is None else like
-    m = n_landmarks(like, left / min(len(order), 2), choose_engine(device))
-    if compress and n >= _FEWEST_LANDMARKS:
-        m = min(n // 4, n if m is None else m)
-    if m is not None:  # only ridge machines are spanned by landmarks
-        order = [k for k in order if members[k].recipe.loss != "hinge"] or order
-    part = TrainingPart(data, seed, device, n_jobs if n > _MANY_ROWS else None, m)
-    for recipe, features in learned:
-        part.keep(recipe, features)
-    how = f"exact on {n} rows" if m is None else f"{m} landmarks of {n} rows"
-    chosen, seconds, machines = [], [], []
-    with threads_for(n):
-        if np.isinf(left) and n <= _MANY_ROWS:
-            part.learn([members[k] for k in order], n_jobs)
-            jobs = [(members[k], part.knows(members[k].recipe)) for k in order]
-            found = run_in_order(_train_elsewhere, jobs, (data, seed, device, m), n_jobs=n_jobs)
-            for k, (machine, taken) in zip(order, found, strict=True):
-                machines.append(part.own(machine, members[k]))
-                seconds.append(taken)
-            return Trained(Machines(machines), order, seconds, how)
-        pace = 0.0  # how many times as long as expected members took, at most
-        for k in _affordable_first(order, expected, left):
-            if machines and until - clock.spent < max(pace * expected[k], min(seconds)):
-                continue
-            machine, taken = _timed(part, members[k])
-            pace = max(pace, taken / max(expected[k], 1e-9))
-            machines.append(machine)
-            seconds.append(taken)
-            chosen.append(k)
-    return Trained(Machines(machines), chosen, seconds, how)
+
+    def __init__(
+        self,
+        data: Data,
+        *,
+        seed: int,
+        n_jobs: int | None = None,
+        device: str | None = None,
+        compress: bool = False,
+        leave_out: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        self.data, self.clock = data, clock
+        self._seed, self._n_jobs, self.device = seed, n_jobs, device
+        self._compress, self._leave_out = compress, leave_out
+        n, engine = len(data.weight), choose_engine(device)
+        self.n_landmarks = self._unhurried = n_landmarks(n, np.inf, engine)
+        if clock is not None:
+            exact = n_landmarks(n, max(_EXACT_SHARE * clock.limit, _SOON), engine) is None
+            seconds = np.inf if exact else _LANDMARK_SHARE * clock.limit
+            self.n_landmarks = n_landmarks(n, seconds, engine)
+        self.most = None if n <= MANY_ROWS else _MANY_ROWS_MEMBERS
+        self.standby: Member | None = None
+        self.standby_seconds = 0.0
+        self._standby_fit: Any = None
+        self._standby_span: int | None = None
+        self.expected: dict[Member, tuple[float, float]] = {}
+
+    def begin(self, member: Member) -> None:
+        """Train the answer in hand."""
+        part = self._part(self.data)
+        with threads_in_time(len(self.data.weight)):
+            self._standby_fit = _timed(part, member, self._leave_out)
+        self.standby_seconds = self._standby_fit.seconds
+        self.standby, self._standby_span = member, self._span(len(self.data.weight))
+
+    def _span(self, n: int) -> int | None:
+        """Return how many points span machines of some rows."""
+        m = self.n_landmarks
+        if self._compress and n >= _FEWEST_LANDMARKS:
+            return min(n // 4, n if m is None else m)
+        return m
+
+    def _part(self, data: Data) -> TrainingPart:
+        n = len(data.weight)
+        n_jobs = self._n_jobs if n > MANY_ROWS else None
+        return TrainingPart(data, self._seed, self.device, n_jobs, self._span(n))
+
+    def train(
+        self,
+        members: Sequence[Member],
+        weights: Any,
+        *,
+        rows: Any = None,
+        learned: Sequence[tuple[Any, Features]] = (),
+        until: float | None = None,
+        share: float = 1.0,
+    ) -> Trained:
+        """Train members, those of the largest weights first.
+
+        Parameters
+        ----------
+        members : sequence of Member
+        weights : ndarray of shape (n_members,)
+        rows : ndarray of int, default=None
+            The rows to train on; all when None.
+        learned : sequence of (recipe, Features), default=()
+            Features that are not to be learned again.
+        until : float, default=None
+            Seconds since the start of the clock at which to end; its limit when None.
+        share : float, default=1.0
+            Of the time of a machine of all rows, that one of these rows takes.
+
+        Returns
+        -------
+        Trained
+        """
+        data = self.data if rows is None else self.data.take(rows)
+        n = len(data.weight)
+        part, m = self._part(data), self._span(n)
+        order = np.argsort(-np.asarray(weights), kind="stable").tolist()
+        if m is not None:  # only ridge machines are spanned by landmarks
+            order = [k for k in order if members[k].recipe.loss != "hinge"] or order
+        order = order[: self.most if rows is None else None]
+        for recipe, features in learned:
+            part.keep(recipe, features)
+        with threads_for(n) if self.clock is None else threads_in_time(n):
+            if self.clock is None and n <= MANY_ROWS:
+                together = self._train_together(part, data, [members[k] for k in order], m)
+                return _join(order, together, m)
+            fits: dict[int, Fit] = {}
+            pace = 1.0  # of the time that members took, relative to the forecast
+            for k in order:
+                if rows is None and members[k] == self.standby and m == self._standby_span:
+                    fits[k] = self._standby_fit
+                    continue
+                forecast = 0.0
+                if self.clock is not None:
+                    learning, machine = self.expected[members[k]]
+                    known = part.knows(members[k].recipe) is not None
+                    forecast = share * machine + (0.0 if known else learning)
+                    left = (1.0 - _TAIL) * self.clock.limit if until is None else until
+                    if _CAUTION * pace * forecast > left - self.clock.spent:
+                        continue
+                fits[k] = _timed(part, members[k], self._leave_out and rows is None)
+                pace = max(0.5 * pace, fits[k].seconds / max(forecast, 1e-9))
+        return _join(list(fits), list(fits.values()), m)
+
+    def _train_together(
+        self, part: TrainingPart, data: Data, members: Sequence[Member], m: int | None
+    ) -> list[Fit]:
+        """Train several members at a time."""
+        part.learn(members, self._n_jobs)
+        jobs = [(member, part.knows(member.recipe), self._leave_out) for member in members]
+        shared = (data, self._seed, self.device, m)
+        found = run_in_order(_train_elsewhere, jobs, shared, n_jobs=self._n_jobs)
+        pairs = zip(members, found, strict=True)
+        return [fit._replace(machine=part.own(fit.machine, member)) for member, fit in pairs]
+
+    def adjust_landmarks(self, n_members: int) -> None:
+        """Take as many landmarks as leave time to train some of the members."""
+        if self.clock is None or self.n_landmarks is None:
+            return
+        each = (self.clock.limit - self.clock.spent) / (_CAUTION * min(n_members, _FEWEST_MEMBERS))
+        growth = np.sqrt(max(each, 0.0) / max(self.standby_seconds, 1e-9))
+        most = min(self._unhurried or len(self.data.weight), _LANDMARKS)
+        m = int(np.clip(max(growth, 0.5) * self.n_landmarks, _FEWEST_LANDMARKS, most))
+        longer = (m / self.n_landmarks) ** 2
+        self.expected = {one: (a, longer * b) for one, (a, b) in self.expected.items()}
+        self.n_landmarks = m
+
+    def with_standby(self, trained: Trained) -> Trained:
+        """Return what was trained and the answer in hand."""
+        m = trained.n_landmarks if trained.chosen else self._standby_span
+        fit = self._standby_fit
+        return Trained(
+            Machines([*trained.machines.machines, fit.machine]), [*trained.chosen, -1],
+            [*trained.seconds, fit.seconds], m, [*trained.left_out, fit.left_out],
+        )  # fmt: skip
+
+    def is_complete(self, trained: Trained, n_wanted: int) -> bool:
+        """Return whether there was time for all members."""
+        return len(trained.chosen) >= min(n_wanted, self.most or n_wanted)
+
+    def left_out(self, trained: Trained, n_wanted: int) -> list[str]:
+        """Return what the limit of time left out, in words."""
+        if self.clock is None:
+            return []
+        n, m = len(self.data.weight), trained.n_landmarks
+        n_wanted = min(n_wanted, self.most or n_wanted)
+        found = []
+        if len(trained.chosen) < n_wanted:
+            found.append(f"{len(trained.chosen)} of {n_wanted} members were trained")
+        if m is not None and m != self._unhurried and not self._compress:
+            found.append(f"machines are spanned by {m} of {n} rows")
+        return found
 
 
-def _affordable_first(order: list[int], expected: Any, left: float) -> list[int]:
-    """Return members with one at the head that there is time for, or that takes the least.
-
-    The first one is trained in any case.
-    """
-    first = next((k for k in order if expected[k] <= left), min(order, key=lambda k: expected[k]))
-    return [first, *(k for k in order if k != first)]
+def _join(chosen: list[int], fits: Sequence[Fit], n_landmarks: int | None) -> Trained:
+    machines, seconds, left_out = ([one[j] for one in fits] for j in range(3))
+    return Trained(Machines(machines), chosen, seconds, n_landmarks, left_out)
 
 
-def _timed(part: TrainingPart, member: Member) -> tuple[Any, float]:
+def _timed(part: TrainingPart, member: Member, leave_out: bool) -> Fit:
     began = time.perf_counter()
-    machine = part.fit(member)
-    return machine, time.perf_counter() - began
+    machine = part.fit(member, leave_out)
+    return Fit(machine, time.perf_counter() - began, part.left_out)
 
 
 def _train_elsewhere(
@@ -166,7 +283,8 @@ def _train_elsewhere(
     n_landmarks: int | None,
     member: Member,
     features: Features,
-) -> tuple[Any, float]:
+    leave_out: bool,
+) -> Fit:
     part = TrainingPart(data, seed, device, n_landmarks=n_landmarks)
     part.keep(member.recipe, features)
-    return _timed(part, member)
+    return _timed(part, member, leave_out)

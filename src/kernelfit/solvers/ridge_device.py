@@ -111,7 +111,11 @@ class DeviceRidge:
 
 
 def solve_ridges_on_device(
-    K: Tensor, Y: FloatArray, weight: FloatArray, ridges: Sequence[float]
+    K: Tensor,
+    Y: FloatArray,
+    weight: FloatArray,
+    ridges: Sequence[float],
+    left_out: FloatArray | None = None,
 ) -> Iterator[RidgeSolution | None]:
     """Yield coefficients and intercepts for one ridge after the other.
 
@@ -119,7 +123,7 @@ def solve_ridges_on_device(
     ----------
     K : tensor of shape (n, n)
         In float64.
-    Y, weight, ridges
+    Y, weight, ridges, left_out
         As for :func:`kernelfit.solvers.ridge.solve_ridges`.
 
     Yields
@@ -128,13 +132,16 @@ def solve_ridges_on_device(
         None where rounding leaves no Cholesky factor.
     """
     torch, _ = load_torch(str(K.device))
-    for ridge in ridges:
+    for number, ridge in enumerate(ridges):
         factor = _factor(torch, K, ridge / weight)
         if factor is None:
             yield None
-        else:
-            coef, _, intercept = _coefficients(torch, factor, Y, fit_intercept=True)
-            yield RidgeSolution(coef, intercept)
+            continue
+        coef, ones, intercept = _coefficients(torch, factor, Y, fit_intercept=True)
+        if left_out is not None:
+            diagonal = _inverse_diagonal(torch, factor) - ones[:, 0] ** 2 / ones.sum()
+            left_out[number] = Y - coef / diagonal[:, None]
+        yield RidgeSolution(coef, intercept)
 
 
 def _coefficients(

@@ -1,14 +1,17 @@
 """Control of the threads of linear algebra libraries."""
 
+import time
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from threading import Lock
 from typing import Any
 
+import numpy as np
 import scipy.linalg  # noqa: F401  # so that the LAPACK which numba calls is among those controlled
 import threadpoolctl
 
 _MAX_SINGLE_THREAD = 2000
+_TRIAL = 500  # rows of a matrix that shows whether threads help
 # Looking for the libraries takes a millisecond.
 _controller = cache(threadpoolctl.ThreadpoolController)
 
@@ -83,6 +86,33 @@ def one_openmp_thread() -> AbstractContextManager[object]:
 def threads_for(n_rows: int) -> AbstractContextManager[object]:
     """Return the context for work on matrices with this many rows: one thread if they are small."""
     return one_blas_thread() if n_rows <= _MAX_SINGLE_THREAD else nullcontext()
+
+
+def threads_in_time(n_rows: int) -> AbstractContextManager[object]:
+    """Return the context for work under a limit of time: several threads only where they help.
+
+    On busy cores they can take a thousand times as long as one.
+    """
+    return threads_for(n_rows if n_rows <= _MAX_SINGLE_THREAD or _threads_help() else 0)
+
+
+def _threads_help() -> bool:
+    """Measure whether several threads multiply matrices faster than one, here and now."""
+    if blas_threads() == 1:
+        return False
+    A = np.eye(_TRIAL)
+
+    def seconds() -> float:
+        best = np.inf
+        for _ in range(3):
+            began = time.perf_counter()
+            A @ A
+            best = min(best, time.perf_counter() - began)
+        return best
+
+    several = seconds()
+    with one_blas_thread():
+        return several < seconds()
 
 
 def blas_threads() -> int:

@@ -1,0 +1,308 @@
+"""The search for members under a limit of time.
+
+Work is done in an order that does not depend on the limit, so that a longer one does all that a
+shorter one does, and more: a plain machine, which is trained on all rows as the answer in hand;
+all recipes on few rows; then the recipes that the stack uses on as many rows as the measured times
+of these let one expect, again and again while there is time; then the recipes that were put off.
+More rows count once they have compared the recipes that carry most of the weight.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelfit.ensemble.clock import Clock
+from kernelfit.ensemble.features import metric_points
+from kernelfit.ensemble.fold_rows import FoldRows, OutOfTime
+from kernelfit.ensemble.members import Member
+from kernelfit.ensemble.outcome import SMALL_WEIGHT, outcome_of
+from kernelfit.ensemble.rehearsal import OF_HALF
+from kernelfit.ensemble.search import HOPELESS, MAX_ROWS, RACE_ROWS, Found, Search, around, choose
+from kernelfit.ensemble.training import Training
+from kernelfit.utils.threads import one_blas_thread
+
+Array = NDArray[Any]
+
+_FIRST_SHARE = 0.5  # of the time left, that all recipes on few rows take at most
+_FEWEST = 3  # recipes are worth another comparison on more rows
+_CARRIED = 0.9  # of the weight, by recipes that more rows must have compared
+_PLANNED = 0.95  # of the weight, by recipes whose time decides how many rows
+_STEP = 1.25  # between numbers of rows that are considered
+_WORTH = 1.3  # times the rows are worth another comparison
+_UNIT = 20  # plain members that take one unit of a recipe's cost
+_LEAST_RESERVED, _MOST_RESERVED = 0.05, 0.4  # of the limit, for training
+_CAUTION = 1.2  # times the forecast of the training
+
+
+class TimedSearch(Search):
+    """The search for members under a limit of time.
+
+    Parameters
+    ----------
+    *args
+        As for `Search`.
+    training : Training
+        Trains the plain machine first, and knows what it took.
+    n_rehearsed : int
+        How many members are trained on half of the rows before those of all rows.
+    **options
+        As for `Search`.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        training: Training,
+        n_rehearsed: int,
+        **options: Any,
+    ) -> None:
+        super().__init__(*args, **options)
+        self._training, self._n_rehearsed = training, n_rehearsed
+        self._final = 0.0  # seconds of the training of the members that are used
+        self._clock = training.clock or Clock()
+        self._cost_pace = 0.0  # seconds a unit of cost
+        self._kept_for_more = 0.0  # seconds that recipes on few rows leave for more rows
+        self._learning: dict[Any, tuple[float, float]] = {}  # seconds of features, on how many rows
+        self._size = min(RACE_ROWS, len(self._order))
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows members are compared on where there is time."""
+        return min(MAX_ROWS, len(self._order))
+
+    def run(self, recipes: Sequence[Any]) -> list[Found]:
+        """Return what was found of every recipe that there was time for."""
+        plain = self._try(self._few, recipes[0], recipes[0].widths, recipes[0].ridges)
+        self.considered.append(recipes[0])
+        if not len(plain.chosen):
+            return [plain]
+        self._training.begin(plain.members[0])
+        self._reserve([plain])
+        found = self._try_all(recipes, [plain])
+        while len(found) >= min(_FEWEST, len(recipes)):
+            size = self._affordable_rows(found)
+            deeper = None if size is None else self._compare_on(size, found)
+            if deeper is None:
+                break
+            found = deeper
+            self._reserve(found)
+        found = self._try_rest(recipes, found)
+        self._reserve(found)
+        self._keep(self._final)
+        order = {recipe: place for place, recipe in enumerate(recipes)}
+        return sorted(found, key=lambda one: order[one.tried[0].recipe])
+
+    def _try_all(self, recipes: Sequence[Any], found: list[Found]) -> list[Found]:
+        """Try all recipes on few rows."""
+        self._cost_pace = found[0].seconds / self._cost(recipes[0])
+        self._kept_for_more = (1.0 - _FIRST_SHARE) * self._clock.left
+        for number, recipe in enumerate(recipes[1:], start=2):
+            one = self._try_first(recipe, self._allows_first)
+            if one is not None and not self._is_hopeless(one, found):
+                found.append(one)
+                # The best of every recipe, as long as their weights are not known.
+                self._keep_for([other.members[0] for other in found], found, 0.0)
+                self._report(number, len(recipes), recipe.name, found)
+        self._reserve(found)
+        return found
+
+    def _allows_first(self, forecast: float) -> bool:
+        """Return whether there is time for work on few rows before that on more rows."""
+        kept = 0.0 if self._size == self.n_rows else self._kept_for_more
+        return self._clock.allows(forecast, kept)
+
+    def _try_first(self, recipe: Any, allows: Callable[[float], bool]) -> Found | None:
+        """Try a recipe on few rows for the first time, if there is time."""
+        if not allows(self._cost_pace * self._cost(recipe)):
+            return None
+        attempt = self._settle if self._many is self._few else self._try
+        try:
+            one = attempt(self._few, recipe, recipe.widths, recipe.ridges, allows)
+        except OutOfTime:
+            return None
+        self.considered.append(recipe)
+        return self._with_standby(self._few, one) if len(one.chosen) else None
+
+    def _is_hopeless(self, one: Found, found: Sequence[Found]) -> bool:
+        lead = min(other.losses[0] for other in (*found, one))
+        many = len(self._order) > RACE_ROWS
+        return bool(many and one.tried[0].recipe.races and one.losses[0] > HOPELESS * lead)
+
+    def _cost(self, recipe: Any) -> float:
+        """Return how long a recipe takes on few rows, in units of some plain ones: a guess."""
+        if recipe.races:
+            return float(recipe.cost * len(recipe.widths) * len(recipe.ridges) / _UNIT)
+        # What another recipe has learned is there.
+        return 1.0 if self._few.knows(recipe) else float(recipe.cost)
+
+    def _try_rest(self, recipes: Sequence[Any], found: list[Found]) -> list[Found]:
+        """Try the recipes that were put off: on few rows, then on as many as the others."""
+        for recipe in recipes:
+            if recipe in self.considered:
+                continue
+            one = self._try_first(recipe, self._clock.allows)
+            if one is None or self._is_hopeless(one, found):
+                continue
+            if self._many is not self._few:
+                growth = len(self._many.tested) / len(self._few.tested)
+                again = self._again(self._many, self._few, one, growth, 1.0)
+                if again is None:
+                    self.considered.remove(recipe)
+                    continue
+                one = again
+            found.append(one)
+            self._report(len(found), len(recipes), recipe.name, found)
+        return found
+
+    def _affordable_rows(self, found: Sequence[Found]) -> int | None:
+        """Return on how many rows there is time to compare the recipes that carry the weight."""
+        now = self._size
+        weights = self._weights(found)
+        order = np.argsort(-weights, kind="stable")
+        carried = np.searchsorted(np.cumsum(weights[order]), _PLANNED) + 1
+        size = self.n_rows
+        while size > now and (size == self.n_rows or size >= _WORTH * now):
+            forecasts = (self._forecast(found[k], size / now) for k in order[:carried])
+            if self._clock.allows(sum(forecasts)):
+                return size
+            size = int(size / _STEP)
+        return None
+
+    def _compare_on(self, size: int, found: Sequence[Found]) -> list[Found] | None:
+        """Compare recipes on more rows, those of the largest weight first; None in vain."""
+        rows, weights = self._rows(size), self._weights(found)
+        growth = len(rows.tested) / len(self._many.tested)
+        weights[0] += 1.0  # the plain recipe comes first: the answer in hand is one of its members
+        deeper: list[Found] = []
+        carried = 0.0
+        forecast = spent = 0.0
+        for k in np.argsort(-weights, kind="stable"):
+            pace = max(spent / forecast, 0.5) if forecast else 1.0
+            again = self._again(rows, self._many, found[k], growth, pace)
+            if again is None:
+                if not deeper:
+                    return None
+                continue
+            forecast += self._forecast(found[k], growth)
+            spent += again.seconds
+            deeper.append(again)
+            carried += weights[k]
+            self._report(len(deeper), len(found), again.tried[0].recipe.name, deeper)
+        if carried - 1.0 < _CARRIED:
+            return None
+        self._many, self._size = rows, size
+        return deeper
+
+    def _again(
+        self, rows: FoldRows, fewer: FoldRows, one: Found, growth: float, pace: float
+    ) -> Found | None:
+        """Compare a recipe on more rows, around what did best on fewer; None without time."""
+        recipe = one.tried[0].recipe
+        if not self._clock.allows(pace * self._forecast(one, growth)):
+            return None
+        rows.take_metrics(recipe, fewer)
+        try:
+            again = self._settle(rows, recipe, *around(recipe, one.members), self._clock.allows)
+        except OutOfTime:
+            return None
+        return self._with_standby(rows, again) if len(again.chosen) else None
+
+    def _forecast(self, one: Found, growth: float) -> float:
+        """Return how long a recipe takes on `growth` times as many rows."""
+        recipe = one.tried[0].recipe
+        widths, ridges = around(recipe, one.members)
+        learned = growth**1.3  # trees
+        if recipe.learns_metric:  # learned, unless there are more points
+            few = 0.8 * len(self._many.tested)
+            learned = 0.0 if few >= metric_points(int(growth * few)) else growth**2
+        in_jobs = len(self._many.folds) * one.fold.of(len(widths), len(ridges), growth, learned)
+        return in_jobs * one.overlap
+
+    def _with_standby(self, rows: FoldRows, one: Found) -> Found:
+        """Return what was found with the answer in hand among the chosen members."""
+        standby = self._training.standby
+        if standby not in one.tried or standby in one.members:
+            return one
+        place = one.tried.index(standby)
+        _, loss = choose(one.scores[[place]], self._data, rows.tested)
+        if not len(loss):
+            return one
+        chosen, losses = np.append(one.chosen, place), np.append(one.losses, loss)
+        return replace(one, chosen=chosen, losses=losses)
+
+    def _member_weights(self, found: Sequence[Found]) -> Array:
+        """Return the weights of the members in a stack."""
+        tested = self._many.tested
+        scores = np.concatenate([one.scores[one.chosen][:, tested] for one in found])
+        outcome = outcome_of(self._data.take(tested))
+        with one_blas_thread():
+            combination = outcome.combine(scores, np.arange(len(tested)))
+        return np.asarray(combination.stack.weights)
+
+    def _weights(self, found: Sequence[Found]) -> Array:
+        """Return the weights of the recipes."""
+        recipe = np.repeat(np.arange(len(found)), [len(one.members) for one in found])
+        return np.bincount(recipe, self._member_weights(found), len(found))
+
+    def _expect(self, found: Sequence[Found]) -> None:
+        """Forecast what members take on all rows: the features, and the machine.
+
+        A machine takes what the answer in hand took, times the ratio of the two in the folds.
+        """
+        training = self._training
+        plain = training.standby_seconds / max(found[0].fold.of(1, 1, learned=0.0), 1e-9)
+        for one in found:
+            seconds = self._learning_seconds(one), plain * one.fold.of(1, 1, learned=0.0)
+            training.expected |= {member: seconds for member in one.members}
+
+    def _learning_seconds(self, one: Found) -> float:
+        """Forecast what it takes to learn the features of a recipe from all rows."""
+        recipe, n = one.tried[0].recipe, len(self._training.data.weight)
+        n_fold, seconds = 0.8 * len(self._many.tested), one.fold.learning
+        if recipe.learns_metric:
+            # Larger folds may have taken metrics that were learned from fewer rows.
+            seen = max((seconds, n_fold), self._learning.get(recipe.features, (0.0, 0.0)))
+            self._learning[recipe.features] = seconds, n_fold = seen
+            growth = (min(metric_points(n), n) / min(metric_points(int(n_fold)), n_fold)) ** 2.7
+        else:
+            growth = (n / n_fold) ** 1.3
+        return float(growth * seconds)
+
+    def _reserve(self, found: Sequence[Found]) -> None:
+        """Keep the time that training will take."""
+        began = self._clock.spent
+        weights = self._member_weights(found)
+        combining = 2.0 * (self._clock.spent - began)
+        members = [member for one in found for member in one.members]
+        order = [k for k in np.argsort(-weights, kind="stable") if weights[k] >= SMALL_WEIGHT]
+        self._keep_for([members[k] for k in order], found, combining)
+
+    def _keep_for(self, used: Sequence[Member], found: Sequence[Found], combining: float) -> None:
+        """Keep the time that members take, and that of machines of half of the rows before."""
+        self._expect(found)
+        self._final = combining + _CAUTION * self._total(used[: self._training.most])
+        self._keep(self._final + self._total(used[: self._n_rehearsed], OF_HALF))
+
+    def _keep(self, seconds: float) -> None:
+        limit = self._clock.limit
+        least, most = _LEAST_RESERVED * limit, _MOST_RESERVED * limit
+        self._clock.reserved = float(np.clip(seconds, least, most))
+
+    def _total(self, members: Sequence[Member], share: float = 1.0) -> float:
+        """Return what some members take; some share their features."""
+        expected = self._training.expected
+        learning = {member.recipe.features: expected[member][0] for member in members}
+        return sum(learning.values()) + share * sum(expected[member][1] for member in members)
+
+    def left_out(self, recipes: Sequence[Any]) -> list[str]:
+        """Return what the limit of time left out, in words."""
+        found = []
+        left = len(recipes) - len(self.considered)
+        if left:
+            found.append(f"{left} of {len(recipes)} kinds of members were not tried")
+        if self._size < self.n_rows:
+            found.append(f"members were compared on {self._size} of {self.n_rows} rows")
+        return found

@@ -211,7 +211,8 @@ def assemble(
     fold_combination = combination = folded.take(keep).combine(single)
     if evidence.outcome is not folded.outcome:  # rehearsed
         combination = evidence.combine(single)
-    calibrated = combination.recalibrated(trained.left_out, data.labels, data.weight)
+    with one_blas_thread():
+        calibrated = combination.recalibrated(trained.left_out, data.labels, data.weight)
     cut_short = [*search.left_out(recipes), *training.left_out(trained, len(used))]
     if rehearses and rehearsal is None:
         cut_short.append(f"weights come from machines of {len(tested)} rows instead of {n // 2}")

@@ -25,7 +25,7 @@ from kernelfit.utils.folds import split_folds
 from kernelfit.utils.progress import ProgressBar
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.table import as_table, check_table, read_schema
-from kernelfit.utils.threads import threads_for
+from kernelfit.utils.threads import one_blas_thread, threads_for
 from kernelfit.utils.torch_device import load_torch
 from kernelfit.utils.validation import check_weights
 
@@ -205,7 +205,8 @@ class AutoKernel(BaseEstimator):
         self._machines = found.trained.machines
         self._fold_combination, self._fold_machines = found.fold_combination, None
         self._scores = found.scores[found.keep]
-        self.leaderboard_ = tabulate(found, self._fold_scores())
+        with one_blas_thread():
+            self.leaderboard_ = tabulate(found, self._fold_scores())
         self.members_ = [member.name for member in self._members]
         self.weights_ = self._combination.stack.weights
         self.certificate_ = {

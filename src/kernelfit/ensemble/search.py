@@ -231,7 +231,8 @@ def around(recipe: Any, raced: Sequence[Member]) -> tuple[list[float], list[floa
 
     These are a narrower kernel and a smaller ridge.
     """
-    widths, ridges = sorted(recipe.widths), sorted(recipe.ridges)
+    widths = sorted({*recipe.widths, *(member.width for member in raced)})
+    ridges = sorted({*recipe.ridges, *(member.ridge for member in raced)})
     wide = {widths.index(member.width) for member in raced}
     small = {ridges.index(member.ridge) for member in raced}
     wide.add(min(widths.index(raced[0].width) + 1, len(widths) - 1))

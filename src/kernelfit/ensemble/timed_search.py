@@ -250,12 +250,12 @@ class TimedSearch(Search):
     def _expect(self, found: Sequence[Found]) -> None:
         """Forecast what members take on all rows: the features, and the machine.
 
-        A machine takes what the answer in hand took, times the ratio of the two in the folds.
+        A machine takes what the answer in hand took, times the ratio of their work.
         """
-        training = self._training
-        plain = training.standby_seconds / max(found[0].fold.of(1, 1, learned=0.0), 1e-9)
+        training, n_fold = self._training, 0.8 * len(self._many.tested)
+        plain = training.standby_seconds / max(training.work(found[0].fold, n_fold), 1e-9)
         for one in found:
-            seconds = self._learning_seconds(one), plain * one.fold.of(1, 1, learned=0.0)
+            seconds = self._learning_seconds(one), plain * training.work(one.fold, n_fold)
             training.expected |= {member: seconds for member in one.members}
 
     def _learning_seconds(self, one: Found) -> float:

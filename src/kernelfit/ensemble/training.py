@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernelfit.ensemble.clock import Clock
+from kernelfit.ensemble.clock import Clock, Seconds
 from kernelfit.ensemble.engine import Device, Host, choose_engine
 from kernelfit.ensemble.features import Data, Features
 from kernelfit.ensemble.members import Member
@@ -24,6 +24,7 @@ _EXACT_SHARE, _LANDMARK_SHARE = 0.3, 0.07
 _SOON = 0.5  # seconds that an exact machine may take whatever the limit
 _CAUTION = 1.4  # times the forecast of a machine that must fit into the time left
 _TAIL = 0.02  # of the limit, for what follows
+_FOLD_ENTRIES = 1.25  # times the square of the rows of a fold: kernel values of its test rows, too
 _FEWEST_MEMBERS = 3  # that more landmarks must leave time for
 
 
@@ -134,6 +135,18 @@ class Training:
         self._standby_fit: Any = None
         self._standby_span: int | None = None
         self.expected: dict[Member, tuple[float, float]] = {}
+
+    def work(self, fold: Seconds, n_fold: float) -> float:
+        """Return the work of a machine of all rows, from that of a fold of some rows.
+
+        Kernel values grow with the entries of the matrix, and those of the rows are computed
+        twice; a factorisation grows with its operations.
+        """
+        n = len(self.data.weight)
+        m = self._span(n)
+        entries, operations = 2.0 * n * (m or n), n**3 / 3.0 if m is None else 2.0 * n * m * m
+        matrix = fold.matrix * entries / (_FOLD_ENTRIES * n_fold**2)
+        return matrix + fold.solve * operations / (n_fold**3 / 3.0)
 
     def begin(self, member: Member) -> None:
         """Train the answer in hand."""

@@ -11,7 +11,8 @@ import scipy.linalg  # noqa: F401  # so that the LAPACK which numba calls is amo
 import threadpoolctl
 
 _MAX_SINGLE_THREAD = 2000
-_TRIAL = 500  # rows of a matrix that shows whether threads help
+_TRIAL = 400  # rows of a matrix that shows whether threads help
+_HOPELESS = 10.0  # times as long as one thread
 # Looking for the libraries takes a millisecond.
 _controller = cache(threadpoolctl.ThreadpoolController)
 
@@ -103,16 +104,16 @@ def _threads_help() -> bool:
     A = np.eye(_TRIAL)
 
     def seconds() -> float:
-        best = np.inf
-        for _ in range(3):
-            began = time.perf_counter()
-            A @ A
-            best = min(best, time.perf_counter() - began)
-        return best
+        began = time.perf_counter()
+        A @ A
+        return time.perf_counter() - began
 
-    several = seconds()
     with one_blas_thread():
-        return several < seconds()
+        one = min(seconds() for _ in range(3))
+    several = seconds()
+    if several < _HOPELESS * one:  # on busy cores more trials would only waste time
+        several = min(several, seconds(), seconds())
+    return several < one
 
 
 def blas_threads() -> int:

@@ -125,7 +125,26 @@ def minimise_error(
 ) -> Descent:
     """Minimise over a common scale of the widths, their moves from the start, and the ridge.
 
-    The variables are logarithms. Tied widths keep their ratios: only their scale changes.
+    Parameters
+    ----------
+    points : Points
+    start : ndarray of shape (d,)
+        Widths.
+    ridge : float
+        Start of the ridge.
+    kernel : {"rbf", "exponential"}
+    tied : bool
+        Whether the widths keep their ratios, so that only their scale changes.
+    tau : float
+        Scale of the prior on the moves.
+    tol : float
+        The steps end when one lowers the objective by less, relative to it where it is beyond 1.
+    max_iter : int
+    device : str or None
+
+    Returns
+    -------
+    Descent
     """
     n, d = points.X.shape
     n_moves = 0 if tied else d

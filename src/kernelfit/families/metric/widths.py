@@ -57,7 +57,7 @@ def learn_widths(
     >>> X = np.random.default_rng(0).uniform(-3, 3, (60, 2))
     >>> points = draw_points(X, np.sin(X[:, :1]), np.ones(60), 600, 0)
     >>> factor = learn_widths(points).factor
-    >>> bool(factor[0] > 10 * factor[1])
+    >>> bool(factor[0] > 5 * factor[1])
     True
     """
     gradient = learn_gradient_metric(

@@ -6,6 +6,10 @@ whether the target is above its median; processor time on one core, the best of 
 Error: `KernelRidgeRegressorCV` and `KernelRidgeClassifierCV` on standardised features and after the
 metrics, on three random splits of each set with at most 500 points for training; squared error
 relative to the variance, or the share of wrong labels in percent.
+
+Few of many: the sine of half the sum of five of 50 normal columns with noise of 0.1, 20 draws of
+600 rows. In how many the five have the largest importances, and R2 of `KernelRidgeRegressorCV` on
+2,000 new rows: its mean and its lowest.
 """
 
 import time
@@ -71,6 +75,23 @@ def errors(name):
     return {metric: float(np.mean(values)) for metric, values in found.items()}
 
 
+DRAWS, COLUMNS, FEW = 20, 50, 5
+
+
+def few_of_many(method):
+    """Return in how many draws the columns that count come first, and R2 after the metric."""
+    first, scores = 0, []
+    for seed in range(DRAWS):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((ROWS + 2000, COLUMNS))
+        y = np.sin(0.5 * X[:, :FEW].sum(axis=1)) + 0.1 * rng.standard_normal(len(X))
+        metric = kernelfit.KernelMetric(method, random_state=0)
+        model = make_pipeline(metric, kernelfit.KernelRidgeRegressorCV()).fit(X[:ROWS], y[:ROWS])
+        scores.append(model.score(X[ROWS:], y[ROWS:]))
+        first += set(np.argsort(-metric.feature_importances_)[:FEW]) == set(range(FEW))
+    return {"five first": first, "R2": float(np.mean(scores)), "lowest R2": min(scores)}
+
+
 def main():
     record = records.start("metric", rows=ROWS, features=FEATURES, rounds=ROUNDS)
     rng = np.random.default_rng(0)
@@ -89,13 +110,16 @@ def main():
         for name in (*REGRESSION, *CLASSIFICATION):
             record.rows.append({"part": "error", "set": name, **errors(name)})
             print(record.rows[-1], flush=True)
+        for method in ("loo", "agop"):
+            record.rows.append({"part": "few", "metric": method, **few_of_many(method)})
+            print(record.rows[-1], flush=True)
     record.save(records.path_of("metric"))
     page()
 
 
 def page():
     record = records.load(records.path_of("metric"))
-    intro, timing, error = __doc__.strip().split("\n\n")
+    intro, timing, error, few = __doc__.strip().split("\n\n")
     write(
         "metric",
         "Metrics",
@@ -104,6 +128,8 @@ def page():
         table(record.rows, "time"),
         error,
         table(record.rows, "error"),
+        few,
+        table(record.rows, "few"),
         records=[record],
     )
 

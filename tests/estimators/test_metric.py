@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from kernelfit import KernelMetric, KernelSVC
+from kernelfit import KernelMetric, KernelRidgeRegressorCV, KernelSVC
 
 METHODS = [
     {"method": "loo"},
@@ -49,6 +49,43 @@ def test_distances_are_those_of_the_components(friedman, options):
     assert Z.shape == X.shape
 
 
+def five_of_fifty(n, seed):
+    """Return data whose targets depend on the first five features alone, through their sum."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 50))
+    return X, np.sin(0.5 * X[:, :5].sum(axis=1)) + 0.1 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize("seed", [2, 14, 16])
+def test_features_that_count_come_first(seed, classes):
+    """Draws where steps from equal widths end near them, or at one irrelevant feature."""
+    X, y = five_of_fifty(300, seed)
+    shares = KernelMetric(random_state=0).fit(X, y > 0 if classes else y).feature_importances_
+    assert shares[:5].min() > 2 * shares[5:].max()
+    assert shares[:5].sum() > 0.6
+
+
+def test_no_more_noise_than_in_the_gradient_metric():
+    X, y = five_of_fifty(300, 2)
+    X_new, y_new = five_of_fifty(1000, 100)
+    score = {}
+    for method in ("loo", "agop"):
+        model = make_pipeline(KernelMetric(method, random_state=0), KernelRidgeRegressorCV()).fit(
+            X, y
+        )
+        score[method] = model.score(X_new, y_new)
+    assert score["loo"] > max(0.9, score["agop"] - 0.01)
+
+
+def test_order_of_the_features_does_not_matter():
+    X, y = five_of_fifty(150, 3)
+    order = np.random.default_rng(0).permutation(50)
+    expected = KernelMetric(random_state=0).fit(X, y).feature_importances_
+    found = KernelMetric(random_state=0).fit(X[:, order], y).feature_importances_
+    np.testing.assert_allclose(found, expected[order], rtol=1e-3)
+
+
 @pytest.mark.parametrize("options", METHODS)
 def test_units_have_no_influence(friedman, options):
     X, y = friedman
@@ -73,7 +110,7 @@ def test_labels_of_any_kind_are_columns(iris):
 
 
 def test_two_classes_are_one_column(iris):
-    X, y = iris[0], iris[1] > 0
+    X, y = iris[0], iris[1] > 1  # classes that overlap: the widths are well determined
     expected = KernelMetric().fit(X, np.where(y, 0.75, -0.2))
     found = KernelMetric().fit(X, y)
     np.testing.assert_allclose(found.components_, expected.components_, rtol=1e-4)
@@ -219,6 +256,7 @@ def test_bad_input_is_named(iris, options, y, message):
 
 def test_huge_targets_are_numbers():
     X = np.random.default_rng(0).standard_normal((60, 3))
-    expected = KernelMetric().fit(X, X[:, 1]).components_
-    found = KernelMetric().fit(X, np.ldexp(X[:, 1], 665)).components_
+    metric = KernelMetric(random_state=0)  # without noise the order of the points shows
+    expected = clone(metric).fit(X, X[:, 1]).components_
+    found = clone(metric).fit(X, np.ldexp(X[:, 1], 665)).components_
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)

@@ -36,13 +36,15 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     .. math:: k(x, z) = \exp\Big(-\sum_j w_j (x_j - z_j)^2\Big)
 
-    minimise its exact leave-one-out error. With ``method="agop"`` the map is learned from average
-    gradient outer products of such regressions [1]_, with widths or with a rotation as well, and
-    with ``method="nw"`` from the gradients of normal data, for Nadaraya-Watson regression [2]_: the
-    mean of the metrics that `NadarayaWatson` has at every point. Class labels are turned into one
-    column of targets a class. The unit of a feature has no influence. After the transformation the
-    kernel learned with is that of ``gamma=1``; any other kernel of the distance may follow. These
-    problems are not convex, so there is no certificate.
+    minimise its exact leave-one-out error, under a prior that holds most ratios of widths near
+    their start. With ``method="agop"`` the map is learned from average gradient outer products of
+    such regressions [1]_, with widths or with a rotation as well. Three rounds of it with widths
+    are the start of "loo". With ``method="nw"`` the map is learned from the gradients of normal
+    data, for Nadaraya-Watson regression [2]_: the mean of the metrics that `NadarayaWatson` has at
+    every point. Class labels are turned into one column of targets a class. The unit of a feature
+    has no influence. After the transformation the kernel learned with is that of ``gamma=1``; any
+    other kernel of the distance may follow. These problems are not convex, so there is no
+    certificate.
 
     ``method="logdet"`` learns from class labels the positive definite matrix nearest to the
     identity, in the LogDet divergence, that brings pairs of one class together and others apart
@@ -64,8 +66,8 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         How many distinct points to learn from; a random choice where there are more. Time grows
         with the third power.
     prior : float, default=0.3
-        How far from the common start the logarithms of most widths may well go in "loo": the scale
-        of their Cauchy prior, which lets a few go anywhere.
+        Scale of the Cauchy prior of "loo" on the logarithms of the widths, around their start and
+        up to a common scale: most ratios stay about as near, and a few widths may go anywhere.
     slack : float, default=1.0
         Weight of moving the bounds of pairs in "logdet": the larger, the more pairs keep theirs.
     n_constraints : int, default=None
@@ -75,8 +77,8 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The steps of "loo" end when one lowers the logarithm of the error by less, those of "logdet"
         when the duality gap is below this fraction of the objective.
     max_iter : int, default=None
-        The most steps of "loo", 50 when None, rounds of "agop", 5 when None, or steps
-        of "logdet", 100 when None. For the first two a limit reached is no failure.
+        The most steps of "loo" after its start, 50 when None, rounds of "agop", 5 when None, or
+        steps of "logdet", 100 when None. For the first two a limit reached is no failure.
     device : str, default=None
         Where "loo" and "agop" learn: None for the processor, "cuda" for a GPU, by torch (extra
         ``gpu``); "cpu" runs the same by torch on the processor. In double precision there, too: the
@@ -262,7 +264,7 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             found = learn_mean_metric(points)
         self._store(found.factor, points, found.history)
         self.error_ = found.error
-        if found.ridge is not None:
+        if not np.isnan(found.ridge):
             self.ridge_ = found.ridge
         self._summary = f"{self.n_iter_} steps, error {found.error:.4g} of the variance"
 

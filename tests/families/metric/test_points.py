@@ -48,6 +48,13 @@ def test_equal_rows_have_the_mean_of_their_targets():
     np.testing.assert_allclose(points.Y[order, 0], np.array([0.5, -1.5]) / np.sqrt(0.75))
 
 
+@pytest.mark.parametrize("n", [3, 30, 49])
+def test_constant_targets_are_zero(n):
+    X = np.random.default_rng(0).standard_normal((n, 2))
+    for value in (1.0, 0.1, -7e200):
+        assert not draw_points(X, np.full((n, 2), value), np.ones(n), 600, 0).Y.any()
+
+
 def test_large_and_small_numbers():
     X = np.array([[1e300, 1e-300], [-1e300, 3e-300], [0.0, 2e-300]])
     points = draw_points(X, np.eye(3), np.ones(3), 9, 0)

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelfit.families.metric.descent import choose_start, learn_scale, leave_one_out
 from kernelfit.families.metric.points import Points
 from kernelfit.families.metric.result import LearnedMetric, symmetric_factor
-from kernelfit.families.metric.widths import choose_start, learn_scale, leave_one_out
 
 Array = NDArray[Any]
 
@@ -38,6 +38,7 @@ def learn_gradient_metric(
     *,
     kernel: str = "rbf",
     diagonal: bool = True,
+    tol: float = 1e-3,
     max_iter: int = 5,
     device: str | None = None,
 ) -> LearnedMetric:
@@ -49,6 +50,9 @@ def learn_gradient_metric(
     kernel : {"rbf", "exponential"}
     diagonal : bool
         Whether to keep the diagonal of M only, the widths of the features.
+    tol : float
+        The search for the scale and the ridge of a round ends when a step lowers the logarithm of
+        the error by less.
     max_iter : int
         Number of rounds.
     device : str, default=None
@@ -76,14 +80,16 @@ def learn_gradient_metric(
         identity = np.diag(identity)
     scale, ridge = choose_start(points, kernel)
     M, rounds = identity, []
-    for _ in range(max_iter + 1):
+    for k in range(max_iter + 1):
         factor = np.sqrt(M) if diagonal else symmetric_factor(M)
         X = points.X * factor if diagonal else points.X @ factor.T
         mapped = replace(points, X=X)
         scale, ridge, error = learn_scale(
-            mapped, kernel=kernel, scale=scale, ridge=ridge, device=device
+            mapped, kernel=kernel, scale=scale, ridge=ridge, tol=tol, device=device
         )
         rounds.append((error, np.sqrt(scale) * factor, ridge))
+        if k == max_iter:
+            break
         slopes = gradients(mapped, kernel, scale, ridge, device)
         if diagonal:
             M = factor**2 * sum(np.einsum("ij,ij->j", g, g) for g in slopes)

@@ -83,7 +83,9 @@ def draw_points(X: Array, Y: Array, weight: Array, max_points: int, seed: int) -
     # In units of the largest, so that no square overflows.
     targets = Y[chosen] / np.maximum(np.abs(Y[chosen]).max(initial=0.0), np.finfo(float).tiny)
     points, spread = _standardise(X[chosen], mass)
-    targets = targets - mass @ targets
+    # Differences first: those of constant targets are exactly zero.
+    targets = targets - targets[0]
+    targets -= mass @ targets
     variance = float(mass @ np.einsum("ij,ij->i", targets, targets))
     if variance > 0.0:
         targets /= np.sqrt(variance)

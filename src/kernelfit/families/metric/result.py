@@ -23,14 +23,14 @@ class LearnedMetric:
         targets.
     history : tuple of float
         What was minimised, at the start and after every step.
-    ridge : float or None
-        Of the regression, where it has one.
+    ridge : float
+        Ridge of the regression, nan where it has none.
     """
 
     factor: Array
     error: float
     history: tuple[float, ...]
-    ridge: float | None = None
+    ridge: float = np.nan
 
 
 def symmetric_factor(M: Array) -> Array:

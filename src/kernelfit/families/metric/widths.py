@@ -1,38 +1,22 @@
-r"""Widths of the features by the leave-one-out error of kernel ridge regression.
+"""Widths of the features by the leave-one-out error of kernel ridge regression.
 
-Over :math:`(\log w, \log r)` L-BFGS minimises
-
-.. math::
-
-    \log L(w, r) + \frac2n \sum_j \log\Big(1 + \frac{\log^2(w_j / w_0)}{\tau^2}\Big),
-
-where L is the leave-one-out error (`kernelfit.families.metric.leave_one_out`). For normal errors
-n/2 times this is the negative log likelihood of the left-out targets and of a Cauchy prior on the
-logarithms of the widths: most stay near their common start, which keeps the many from following the
-noise, and a few may go anywhere. The problem is not convex. It starts from the best of a few equal
-widths.
+The error and a prior on the widths are minimised together (`kernelfit.families.metric.descent`).
+This problem is not convex. Equal widths of many features are a bad start: the prior often makes a
+local minimum of them. So the steps start at the diagonal of the gradient metric
+(`kernelfit.families.metric.agop`), whose widths already separate features that count from others.
+None of them is zero, because every round adds a share of the identity, and they are equal where the
+gradients say nothing, as for constant targets.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import minimize
 
-from kernelfit.families.metric.device import DeviceLeaveOneOut
-from kernelfit.families.metric.leave_one_out import PROFILES, LeaveOneOut
+from kernelfit.families.metric.agop import learn_gradient_metric
+from kernelfit.families.metric.descent import minimise_error
 from kernelfit.families.metric.points import Points
 from kernelfit.families.metric.result import LearnedMetric
 
-Array = NDArray[Any]
-
-_START_SCALES = 4.0 ** np.arange(-2, 2)  # of equal widths, in units of 1/d
-_START_RIDGES = 10.0 ** np.arange(-3, 1)
-_START_POINTS = 200
-_MIN_RIDGE = 1e-7  # relative to the largest weight: then A has a Cholesky factor in any rounding
-_MAX_RIDGE = 1e4
-_REACH = 15.0  # of the logarithm of a width from its start
-_PERFECT = 1e-20  # errors below are taken for this, so that they have a logarithm
+# More rounds and a finer tolerance take longer and give no better start.
+_ROUNDS, _ROUGH = 3, 1e-2
 
 
 def learn_widths(
@@ -44,17 +28,19 @@ def learn_widths(
     max_iter: int = 50,
     device: str | None = None,
 ) -> LearnedMetric:
-    """Return the widths of the features that minimise the leave-one-out error.
+    """Return widths of the features at a local minimum of the leave-one-out error and the prior.
 
     Parameters
     ----------
     points : Points
     kernel : {"rbf", "exponential"}
     tau : float
-        Scale of the Cauchy prior on the logarithm of a width.
+        Scale of the Cauchy prior on the logarithm of a width, relative to its start and up to a
+        common scale of all widths.
     tol : float
         The steps end when one lowers the objective by less, relative to it where it is beyond 1.
     max_iter : int
+        Largest number of steps after the start.
     device : str, default=None
         Where to compute, as torch writes it; None for the processor.
 
@@ -71,119 +57,20 @@ def learn_widths(
     >>> X = np.random.default_rng(0).uniform(-3, 3, (60, 2))
     >>> points = draw_points(X, np.sin(X[:, :1]), np.ones(60), 600, 0)
     >>> factor = learn_widths(points).factor
-    >>> bool(factor[0] > 10 * factor[1])
+    >>> bool(factor[0] > 5 * factor[1])
     True
     """
-    scale, ridge = choose_start(points, kernel)
-    options: dict[str, Any] = {"tau": tau, "tol": tol, "max_iter": max_iter, "device": device}
-    t, error, history = _minimise(points, scale, ridge, kernel, **options)
-    factor = np.sqrt(scale * np.exp(t[:-1])) * points.varies
-    return LearnedMetric(factor, error, history, float(np.exp(t[-1])))
-
-
-def leave_one_out(
-    points: Points, kernel: str, device: str | None = None
-) -> LeaveOneOut | DeviceLeaveOneOut:
-    """Return the leave-one-out error of a kernel on some points, as a function of the widths."""
-    if device is None:
-        return LeaveOneOut(points.X, points.Y, points.weight, PROFILES[kernel])
-    return DeviceLeaveOneOut(points.X, points.Y, points.weight, kernel, device)
-
-
-def learn_scale(
-    points: Points,
-    *,
-    kernel: str,
-    scale: float,
-    ridge: float,
-    tol: float = 1e-3,
-    device: str | None = None,
-) -> tuple[float, float, float]:
-    """Return the width, equal for all features, and the ridge that minimise the error, and it.
-
-    Parameters
-    ----------
-    points : Points
-    kernel : {"rbf", "exponential"}
-    scale, ridge : float
-        Where to start.
-    tol : float
-        The steps end when one lowers the logarithm of the error by less.
-    device : str, default=None
-
-    Returns
-    -------
-    scale, ridge, error : float
-    """
-    options: dict[str, Any] = {"tied": True, "tol": tol, "max_iter": 20, "device": device}
-    t, error, _ = _minimise(points, scale, ridge, kernel, **options)
-    return scale * float(np.exp(t[0])), float(np.exp(t[-1])), error
-
-
-def choose_start(points: Points, kernel: str) -> tuple[float, float]:
-    """Return the width, equal for all features, and the ridge of the least error on few points."""
-    few = points.first(_START_POINTS)
-    error = leave_one_out(few, kernel)
-    d = max(1, int(points.varies.sum()))
-    ridges = np.maximum(_START_RIDGES, _MIN_RIDGE * few.weight.max())
-    values = [
-        [value for value, _ in error.fits(np.full(points.X.shape[1], scale / d), ridges)]
-        for scale in _START_SCALES
-    ]
-    i, j = np.unravel_index(np.argmin(values), (len(_START_SCALES), len(ridges)))
-    return float(_START_SCALES[i]) / d, float(_START_RIDGES[j])
-
-
-def _minimise(
-    points: Points,
-    scale: float,
-    ridge: float,
-    kernel: str,
-    *,
-    tied: bool = False,
-    tau: float = np.inf,
-    tol: float,
-    max_iter: int,
-    device: str | None,
-) -> tuple[Array, float, tuple[float, ...]]:
-    """Minimise over the logarithms of the widths, relative to the scale, and of the ridge.
-
-    Return them, the error and the history of the objective. Tied widths are one variable.
-    """
-    n, d = points.X.shape
-    error = leave_one_out(points, kernel, device)
-    history: list[float] = []
-
-    def objective(t: Array) -> tuple[float, Array]:
-        move, r = t[:-1], np.exp(t[-1])
-        w = np.broadcast_to(scale * np.exp(move), d)
-        found = error(w, float(r))
-        value = max(found.value / n, _PERFECT)
-        slope = w * found.widths
-        slope = np.append(slope.sum() if tied else slope, r * found.ridge) / (n * value)
-        cost, cost_slope = _prior(move, tau)
-        slope[:-1] += 2.0 / n * cost_slope
-        total = float(np.log(value) + 2.0 / n * cost)
-        if not history:
-            history.append(total)
-        return total, slope
-
-    least = _MIN_RIDGE * points.weight.max()
-    n_moves = 1 if tied else d
-    result = minimize(
-        objective,
-        np.append(np.zeros(n_moves), np.log(max(ridge, least))),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(-_REACH, _REACH)] * n_moves + [(np.log(least), np.log(_MAX_RIDGE))],
-        callback=lambda intermediate_result: history.append(float(intermediate_result.fun)),
-        options={"maxiter": max_iter, "ftol": tol, "gtol": 0.0},
+    gradient = learn_gradient_metric(
+        points, kernel=kernel, tol=_ROUGH, max_iter=_ROUNDS, device=device
     )
-    cost, _ = _prior(result.x[:-1], tau)
-    return result.x, float(np.exp(result.fun - 2.0 / n * cost)), tuple(history)
-
-
-def _prior(move: Array, tau: float) -> tuple[float, Array]:
-    """Return the negative logarithm of the density of moves and its gradient."""
-    squares = (move / tau) ** 2
-    return float(np.log1p(squares).sum()), 2.0 * move / (tau**2 * (1.0 + squares))
+    found = minimise_error(
+        points,
+        gradient.factor**2,
+        gradient.ridge,
+        kernel,
+        tau=tau,
+        tol=tol,
+        max_iter=max_iter,
+        device=device,
+    )
+    return LearnedMetric(np.sqrt(found.widths), found.error, found.history, found.ridge)

@@ -45,7 +45,7 @@ def some_members():
 
 
 @pytest.mark.parametrize(
-    ("pace", "chosen"), [(0.1, [0, 1, 2]), (1.0, [0, 2]), (2.6, [0]), (100.0, [])]
+    ("pace", "chosen"), [(0.1, [0, 2, 1]), (1.0, [0, 2]), (2.6, [0]), (100.0, [])]
 )
 def test_members_are_trained_while_there_is_time(friedman, pace, chosen, monkeypatch):
     """They were expected to take 1, 4 and 0.5 seconds, in the order of their weights."""
@@ -67,6 +67,25 @@ def test_members_are_trained_while_there_is_time(friedman, pace, chosen, monkeyp
     assert training.is_complete(found, 3) == (len(chosen) == 3)
     expected = [] if len(chosen) == 3 else [f"{len(chosen)} of 3 members were trained"]
     assert training.left_out(found, 3) == expected
+
+
+def test_short_of_time_cheap_members_of_much_weight_come_first(friedman, monkeypatch):
+    members = some_members()
+    training = Training(friedman, seed=0, clock=Clock(limit=100.0))
+    training.expected = dict(zip(members, ((60.0, 1.0), (0.0, 30.0), (0.0, 1.0)), strict=True))
+    order = []
+    monkeypatch.setattr(
+        "kernelfit.ensemble.training._timed",
+        lambda part, member, _: (
+            order.append(members.index(member)),
+            Fit(part.fit(member), sum(training.expected[member]), None),
+        )[1],
+    )
+    training.train(members, np.array([0.5, 0.4, 0.1]))
+    assert order == [2, 1, 0]
+    training.clock, order[:] = Clock(limit=200.0), []
+    training.train(members, np.array([0.5, 0.4, 0.1]))
+    assert order == [0, 1, 2]
 
 
 def test_the_answer_in_hand_is_not_trained_again(friedman, monkeypatch):
@@ -116,7 +135,6 @@ def test_clock():
     clock = Clock(limit=100.0, reserved=50.0)
     assert clock.allows(40.0)
     assert not clock.allows(49.0)  # forecasts are not that good
-    assert not clock.allows(40.0, kept=10.0)
     assert 0.0 <= clock.spent < 50.0
 
 

@@ -69,6 +69,6 @@ class Clock:
         """Seconds left for the search."""
         return self.limit - self.reserved - self.spent
 
-    def allows(self, forecast: float, kept: float = 0.0) -> bool:
-        """Return whether a search may begin work of so many seconds, and keep some for later."""
-        return _CAUTION * forecast <= self.left - kept
+    def allows(self, forecast: float) -> bool:
+        """Return whether a search may begin work of so many seconds."""
+        return _CAUTION * forecast <= self.left

@@ -64,7 +64,7 @@ class TimedSearch(Search):
         self._final = 0.0  # seconds of the training of the members that are used
         self._clock = training.clock or Clock()
         self._cost_pace = 0.0  # seconds a unit of cost
-        self._kept_for_more = 0.0  # seconds that recipes on few rows leave for more rows
+        self._first_until = np.inf  # seconds after which recipes on few rows leave time for more
         self._learning: dict[Any, tuple[float, float]] = {}  # seconds of features, on how many rows
         self._size = min(RACE_ROWS, len(self._order))
 
@@ -98,7 +98,9 @@ class TimedSearch(Search):
     def _try_all(self, recipes: Sequence[Any], found: list[Found]) -> list[Found]:
         """Try all recipes on few rows."""
         self._cost_pace = found[0].seconds / self._cost(recipes[0])
-        self._kept_for_more = (1.0 - _FIRST_SHARE) * self._clock.left
+        clock = self._clock
+        left = (1.0 - _MOST_RESERVED) * clock.limit - clock.spent
+        self._first_until = clock.spent + _FIRST_SHARE * left
         for number, recipe in enumerate(recipes[1:], start=2):
             one = self._try_first(recipe, self._allows_first)
             if one is not None and not self._is_hopeless(one, found):
@@ -111,8 +113,9 @@ class TimedSearch(Search):
 
     def _allows_first(self, forecast: float) -> bool:
         """Return whether there is time for work on few rows before that on more rows."""
-        kept = 0.0 if self._size == self.n_rows else self._kept_for_more
-        return self._clock.allows(forecast, kept)
+        if self._size < self.n_rows and self._clock.spent + forecast > self._first_until:
+            return False
+        return self._clock.allows(forecast)
 
     def _try_first(self, recipe: Any, allows: Callable[[float], bool]) -> Found | None:
         """Try a recipe on few rows for the first time, if there is time."""
@@ -266,7 +269,7 @@ class TimedSearch(Search):
             # Larger folds may have taken metrics that were learned from fewer rows.
             seen = max((seconds, n_fold), self._learning.get(recipe.features, (0.0, 0.0)))
             self._learning[recipe.features] = seconds, n_fold = seen
-            growth = (min(metric_points(n), n) / min(metric_points(int(n_fold)), n_fold)) ** 2.7
+            growth = (min(metric_points(n), n) / min(metric_points(int(n_fold)), n_fold)) ** 3
         else:
             growth = (n / n_fold) ** 1.3
         return float(growth * seconds)

@@ -178,7 +178,7 @@ class Training:
         until: float | None = None,
         share: float = 1.0,
     ) -> Trained:
-        """Train members, those of the largest weights first.
+        """Train members, those of the largest weights first; short of time, of those a second.
 
         Parameters
         ----------
@@ -206,6 +206,13 @@ class Training:
         order = order[: self.most if rows is None else None]
         for recipe, features in learned:
             part.keep(recipe, features)
+        end = np.inf if until is None else until
+        if self.clock is not None:
+            end = min(end, (1.0 - _TAIL) * self.clock.limit)
+            seconds = np.array([self._seconds(members[k], part, share) for k in order])
+            if _CAUTION * seconds.sum() > end - self.clock.spent:
+                gain = np.asarray(weights)[order] / np.maximum(seconds, 1e-9)
+                order = [order[place] for place in np.argsort(-gain, kind="stable")]
         with threads_for(n) if self.clock is None else threads_in_time(n):
             if self.clock is None and n <= MANY_ROWS:
                 together = self._train_together(part, data, [members[k] for k in order], m)
@@ -218,15 +225,17 @@ class Training:
                     continue
                 forecast = 0.0
                 if self.clock is not None:
-                    learning, machine = self.expected[members[k]]
-                    known = part.knows(members[k].recipe) is not None
-                    forecast = share * machine + (0.0 if known else learning)
-                    left = (1.0 - _TAIL) * self.clock.limit if until is None else until
-                    if _CAUTION * pace * forecast > left - self.clock.spent:
+                    forecast = self._seconds(members[k], part, share)
+                    if _CAUTION * pace * forecast > end - self.clock.spent:
                         continue
                 fits[k] = _timed(part, members[k], self._leave_out and rows is None)
                 pace = max(0.5 * pace, fits[k].seconds / max(forecast, 1e-9))
         return _join(list(fits), list(fits.values()), m)
+
+    def _seconds(self, member: Member, part: TrainingPart, share: float) -> float:
+        """Forecast what a member takes."""
+        learning, machine = self.expected[member]
+        return share * machine + (learning if part.knows(member.recipe) is None else 0.0)
 
     def _train_together(
         self, part: TrainingPart, data: Data, members: Sequence[Member], m: int | None

@@ -11,8 +11,8 @@ import scipy.linalg  # noqa: F401  # so that the LAPACK which numba calls is amo
 import threadpoolctl
 
 _MAX_SINGLE_THREAD = 2000
-_TRIAL = 400  # rows of a matrix that shows whether threads help
-_HOPELESS = 10.0  # times as long as one thread
+_TRIAL = 600  # rows of a matrix that shows whether threads help
+_TRIALS = 5
 # Looking for the libraries takes a millisecond.
 _controller = cache(threadpoolctl.ThreadpoolController)
 
@@ -110,10 +110,8 @@ def _threads_help() -> bool:
 
     with one_blas_thread():
         one = min(seconds() for _ in range(3))
-    several = seconds()
-    if several < _HOPELESS * one:  # on busy cores more trials would only waste time
-        several = min(several, seconds(), seconds())
-    return several < one
+    # Every trial counts: a busy core is free for some of them. The first slow one is enough.
+    return all(seconds() < one for _ in range(_TRIALS))
 
 
 def blas_threads() -> int:

@@ -21,7 +21,7 @@ from kernelfit.utils.jobs import n_threads, run_in_order
 from kernelfit.utils.progress import GapForecast, show_progress
 from kernelfit.utils.sklearn_private import Interval
 from kernelfit.utils.threads import one_blas_thread, threads_for
-from kernelfit.utils.validation import check_weights
+from kernelfit.utils.validation import as_plain, check_weights
 
 _CHUNK_BYTES = 2**26  # of kernel values computed at a time in prediction
 # The same for a kernel that has prepared the support vectors: they stay near the processor; but no
@@ -86,7 +86,7 @@ class KernelMachine(BaseEstimator):
 
     def _check_training_data(self, X, y, owner=None):
         """Return checked data. Names of features are stored in, and errors name, the owner."""
-        X, y = validate_data(self if owner is None else owner, X, y, dtype=np.float64)
+        X, y = validate_data(owner or self, X, as_plain(y), dtype=np.float64)
         return X, self._check_targets(y)
 
     def _check_test_data(self, X, owner=None):

@@ -53,6 +53,37 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64
     return np.asarray(weight)
 
 
+def as_plain(y: Any) -> Any:
+    """Return class labels or targets without the nullable types of pandas.
+
+    scikit-learn reads those as floats, and fails at pd.NA.
+
+    Parameters
+    ----------
+    y : array-like or None
+
+    Returns
+    -------
+    array-like or None
+        ``y`` itself where it is of no such type; ValueError where a value is missing.
+    """
+    if hasattr(y, "isna"):
+        missing: NDArray[Any] = np.asarray(y.isna()).reshape(len(y), -1).any(axis=1)
+    elif isinstance(y, np.ndarray) and y.dtype == object:
+        # None and nan have messages of their own.
+        missing = np.array([type(value).__name__ == "NAType" for value in y.flat], dtype=bool)
+    else:
+        return y
+    if missing.any():
+        raise ValueError(
+            f"expected a class label or number in every row of y, got none in {missing.sum()} of "
+            f"{len(missing)} rows, the first at position {missing.argmax()}"
+        )
+    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    plain = isinstance(kind, np.dtype) and kind.kind in "biuf"
+    return y.to_numpy(dtype=kind) if plain else y
+
+
 def check_targets(y: NDArray[Any]) -> NDArray[np.float64]:
     """Return the targets of a regression as numbers.
 

@@ -53,9 +53,18 @@ def test_fit_predict_explain_classification(table, tmp_path):
                "--time-limit", "1")  # fmt: skip
     assert said.exit_code == 0, said.output
     assert "80 rows, 3 columns; klasse: classification, 2 classes" in said.stdout
-    assert "AutoKernelClassifier fitted to 64 rows" in said.stdout
-    assert "% of the optimum" in said.stdout or "to within a millionth" in said.stdout
-    assert "accuracy on 16 rows held out" in said.stdout
+    lines = said.stdout.splitlines()
+    assert lines[1] == "fitted AutoKernelClassifier"
+    assert re.search(
+        r"^accuracy: [\d.]+ % on 16 held-out rows \(95 % interval .*, Wilson", lines[2]
+    )
+    assert re.search(
+        r"^baseline: [\d.]+ % by always predicting '\w+', on the same rows; ", lines[3]
+    )
+    assert re.search(r"^log loss: [\d.]+; [\d.]+ by class shares$", lines[4])
+    assert re.search(r"^trained on: 64 rows, \d+ members?", lines[6])
+    assert "says nothing about accuracy on new rows" in lines[-2]
+    assert "optimum" not in said.stdout and "millionth" not in said.stdout
     facts = run_json("predict", model, table, "--out", out)
     assert facts["rows"] == 80
     found = pd.read_csv(out)
@@ -65,6 +74,7 @@ def test_fit_predict_explain_classification(table, tmp_path):
     np.testing.assert_allclose(found.iloc[:, 1:].sum(axis=1), 1.0)
     explained = run("explain", model)
     assert explained.exit_code == 0
+    assert explained.stdout.splitlines()[:5] == lines[2:7]  # what was measured is saved
     for words in ("target: klasse", "classes: günstig, teuer", "certificate: ", "weight", "größe"):
         assert words in explained.stdout
 
@@ -77,7 +87,7 @@ def test_few_rows_are_fitted_once_and_not_tested(tmp_path, monkeypatch):
     path.write_text("x,y\n" + "".join(f"{k},{'ab'[k > 9]}\n" for k in range(20)))
     said = run("fit", path, "--target", "y", "--out", model, "--time-limit", "1")
     assert said.exit_code == 0, said.output
-    assert "20 rows, 1 column; y" in said.stdout and "not tested: too few rows" in said.stdout
+    assert "20 rows, 1 column; y" in said.stdout and "score: not measured" in said.stdout
     assert run("explain", model).exit_code == 0
 
 
@@ -96,6 +106,12 @@ def test_intervals_of_regression(table, tmp_path):
     facts = run_json("fit", table, "--target", "preis", "--drop", "klasse", "--out", model,
                      "--time-limit", "1")  # fmt: skip
     assert facts["task"] == "regression" and facts["test R2"] > 0.5
+    assert facts["test R2 low"] < facts["test R2"] < facts["test R2 high"]
+    assert facts["gain"] == pytest.approx(facts["test R2"] - facts["baseline R2"])
+    assert facts["test RMSE"] < facts["baseline RMSE"]
+    again = run_json("explain", model)
+    for name in ("test R2", "test R2 low", "baseline R2", "test RMSE", "training rows", "seconds"):
+        assert again[name] == facts[name]
     found = run_json("predict", model, table, "--level", "0.8")["values"]
     low, high = np.array(found["lower"]), np.array(found["upper"])
     assert (low <= found["prediction"]).all() and (found["prediction"] <= high).all()
@@ -276,6 +292,9 @@ def test_demo(tmp_path, monkeypatch):
     facts = run_json("demo", "--quick", "--folder", tmp_path)
     assert len(facts["methods"]) == 3
     assert all(one["accuracy"] > 0.7 for one in facts["methods"])
+    assert facts["auto"]["gain"] == pytest.approx(
+        facts["auto"]["test accuracy"] - facts["auto"]["baseline accuracy"]
+    )
 
 
 def test_version():

@@ -251,15 +251,18 @@ def compare(
 
 @app.command()
 def explain(model: Model, as_json: AsJson = False) -> None:
-    """Say what a model is: its parts, what was chosen, what is proved, which columns matter."""
+    """Show a model: its measured score, what was chosen, what is proved, which columns matter."""
     with _answering(as_json) as output:
-        from kernelfit.cli.explain import describe, importances
+        from kernelfit.cli.explain import describe, headline_facts, importances
         from kernelfit.cli.fitting import load_model
+        from kernelfit.inspection.headline import headline
 
         found = load_model(model)
-        facts = describe(found)
+        facts, first = describe(found), headline_facts(found)
         matter = importances(found)
-        output.facts |= facts | ({"importances": dict(matter)} if matter else {})
+        output.facts |= facts | first | ({"importances": dict(matter)} if matter else {})
+        for name, text in headline(first, scored=hasattr(found, "measured_")):
+            output.say(f"{name}: {text}")
         for name, value in facts.items():
             if name not in ("members", "kernels"):
                 output.say(f"{name}: {in_words(value)}")

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import train_test_split
 
-from kernelfit.cli.explain import describe
+from kernelfit.cli.explain import describe, headline_facts, measure
 from kernelfit.cli.methods import Problem, make_estimator, read_problem
-from kernelfit.cli.output import Output, number, seconds
+from kernelfit.cli.output import Output
 from kernelfit.cli.tables import TableError, need_file, need_folder, read_table
 from kernelfit.clustering.auto import KernelClustering
 from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.clustering.kernel_kmeans import KernelKMeans
 from kernelfit.ensemble.prepared import TableEstimator
+from kernelfit.inspection.headline import headline
 from kernelfit.io.files import load, save
 from kernelfit.utils.table import read_schema
 from kernelfit.utils.views import learn_view
@@ -57,19 +57,16 @@ def fit_model(
     began = time.perf_counter()
     model.fit(problem.frame.iloc[train], problem.y[train])
     spent = time.perf_counter() - began
-    facts = describe(model)
-    said = f"{facts['model']} fitted to {len(train)} rows in {seconds(spent)}"
-    if "certificate" in facts:
-        said += f": {facts['certificate']}"
-    output.say(said, seconds=spent, **facts)
+    model.measured_ = {"training rows": len(train), "seconds": spent}
     if len(test):
-        score = accuracy_score if problem.classify else r2_score
-        value = float(score(problem.y[test], model.predict(problem.frame.iloc[test])))
-        name = "accuracy" if problem.classify else "R2"
-        said = f"{name} on {len(test)} rows held out: {number(value)}"
-        output.say(said, **{f"test {name}": value})
-    elif holdout:
-        output.say("not tested: too few rows to hold some out")
+        model.measured_ |= measure(
+            model, problem.frame.iloc[test], problem.y[test], problem.y[train]
+        )
+    facts = headline_facts(model)
+    output.facts |= describe(model) | facts
+    output.say(f"fitted {output.facts['model']}")
+    for name, text in headline(facts):
+        output.say(f"{name}: {text}")
     save(model, out)
     output.say(f"model written to {out}", out=str(out))
     if write_report is not None:

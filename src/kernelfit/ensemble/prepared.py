@@ -34,6 +34,8 @@ class TableEstimator(BaseEstimator):
         The columns that it was fitted on.
     text_columns_ : list of str
         Those that are no numbers.
+    measured_ : dict
+        What was measured beside the fit, such as its score on held-out rows; `fit` sets none.
     """
 
     _parameter_constraints: ClassVar[dict] = {

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from kernelfit.inspection.headline import fit_facts, measure_classes, measure_numbers
 from kernelfit.inspection.matrices import innermost
 from kernelfit.report.table import as_table, column_names, n_rows, take
 
@@ -93,6 +94,23 @@ class Subject:
             name = name if self.machine.scoring is None else "score"
             return None if known is None else (name, known)
         return None if self.search is None else ("score", self.search.best_score_)
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """The facts of the headline: of the training, and of held-out rows where there are any."""
+        facts = {"training rows": n_rows(self.X)} | fit_facts(self.estimator)
+        if self.X_test is None or self.y is None or self.y.ndim > 1:
+            return facts
+        if self.task not in ("classification", "regression"):
+            return facts
+        predicted = np.asarray(self.estimator.predict(self.X_test))
+        if predicted.shape != self.y_test.shape:
+            return facts
+        if self.task == "regression":
+            return facts | measure_numbers(self.y_test, predicted, self.y)
+        p = self.scores(self.X_test) if self.has_probabilities else None
+        classes = getattr(self.estimator, "classes_", None)
+        return facts | measure_classes(self.y_test, predicted, self.y, p, classes)
 
     @property
     def is_pairwise(self) -> bool:

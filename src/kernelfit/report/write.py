@@ -5,13 +5,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from kernelfit.inspection.headline import headline
 from kernelfit.report.about_choice import choice_section, parameters_section
 from kernelfit.report.about_data import data_section
 from kernelfit.report.about_features import features_section
 from kernelfit.report.about_kernel import kernel_section
-from kernelfit.report.about_performance import main_score, performance_section
+from kernelfit.report.about_performance import performance_section
 from kernelfit.report.about_points import points_section
-from kernelfit.report.about_proof import headline, proof_section
+from kernelfit.report.about_proof import proof_section
 from kernelfit.report.blocks import Section
 from kernelfit.report.subject import Subject
 from kernelfit.report.table import n_rows
@@ -88,7 +89,7 @@ def write_report(
     page = template.render(
         title=title or f"{subject.name} on {n_rows(subject.X):,} rows",
         lead=_lead(subject),
-        cards=_cards(subject),
+        headline=_headline(subject),
         sections=sections,
         version=__version__,
         date=datetime.date.today().isoformat(),
@@ -123,27 +124,12 @@ def _lead(subject: Subject) -> str:
     return f"{subject.name} of kernelfit, which {verb}."
 
 
-def _cards(subject: Subject) -> list[tuple[str, str]]:
-    """Return the few figures at the top."""
-    cards = []
-    score = main_score(subject)
-    if score is not None:
-        cards.append(score)
-    machine = subject.machine
-    if subject.foretold is not None:
-        name, value = subject.foretold
-        shown = f"{100 * value:.1f} %" if name == "accuracy" else f"{value:.3f}"
-        cards.append((f"{name} foretold by folds", shown))
-    proof = headline(subject)
-    if proof:
-        cards.append(("proved distance from the optimum", proof))
+def _headline(subject: Subject) -> list[tuple[str, str]]:
+    """Return the lines at the top."""
+    lines = headline(subject.facts, scored=subject.task in ("classification", "regression"))
     if subject.task == "clustering":
-        cards.append(("clusters", str(len(set(machine.labels_.tolist())))))
-    if hasattr(machine, "support_"):
-        cards.append(("support vectors", f"{len(machine.support_):,}"))
-    if hasattr(machine, "members_"):
-        cards.append(("machines in the mixture", str(len(machine.members_))))
-    return cards
+        lines.append(("clusters", str(len(set(subject.machine.labels_.tolist())))))
+    return lines
 
 
 def _template() -> Any:

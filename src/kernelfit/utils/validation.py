@@ -68,7 +68,7 @@ def as_plain(y: Any) -> Any:
         ``y`` itself where it is of no such type; ValueError where a value is missing.
     """
     if hasattr(y, "isna"):
-        missing: NDArray[Any] = np.asarray(y.isna()).reshape(len(y), -1).any(axis=1)
+        missing = np.asarray(y.isna()).reshape(len(y), -1).sum(axis=1) > 0
     elif isinstance(y, np.ndarray) and y.dtype == object:
         # None and nan have messages of their own.
         missing = np.array([type(value).__name__ == "NAType" for value in y.flat], dtype=bool)

@@ -93,7 +93,7 @@ def _features(model: TableEstimator, problem: Problem, rows: Any) -> pd.DataFram
     found = model.features(problem.frame.iloc[rows])
     if isinstance(found, pd.DataFrame):
         return found
-    return pd.DataFrame(found, columns=model.feature_names())
+    return pd.DataFrame(found, columns=model.feature_names(), index=problem.frame.index[rows])
 
 
 def _parts(problem: Problem, holdout: float, seed: int) -> tuple[Any, Any]:

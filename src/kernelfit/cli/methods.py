@@ -47,7 +47,7 @@ class Problem:
     Attributes
     ----------
     frame : DataFrame
-        The features.
+        The features; its index says where the rows come from.
     y : ndarray
         Class labels or numbers.
     target : str
@@ -112,7 +112,7 @@ def read_problem(
     classify = _holds_classes(y, len(values)) if task == "auto" else task == "classification"
     if classify:
         y = _labels(y, where)
-    return Problem(frame.reset_index(drop=True), y, target, classify, int((~present).sum()))
+    return Problem(frame, y, target, classify, int((~present).sum()))
 
 
 def _holds_classes(y: Any, n_values: int) -> bool:

@@ -1,6 +1,8 @@
 """The commands do what they say, and say what is wrong in one sentence."""
 
+import gzip
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,7 +15,8 @@ from typer.testing import CliRunner
 
 import kernelfit
 from kernelfit.cli.app import Method, app
-from kernelfit.cli.methods import METHODS, RIVALS, Problem, make_estimator
+from kernelfit.cli.arguments import METHODS, RIVALS
+from kernelfit.cli.methods import Problem, make_estimator
 from kernelfit.cli.output import with_error
 from kernelfit.cli.tables import read_table
 
@@ -71,7 +74,12 @@ def test_fit_predict_explain_classification(table, tmp_path):
     assert list(found) == ["prediction", "probability of günstig", "probability of teuer"]
     truth = read_table(table)["klasse"].to_numpy()
     assert (found["prediction"].to_numpy() == truth).mean() > 0.8
-    np.testing.assert_allclose(found.iloc[:, 1:].sum(axis=1), 1.0)
+    np.testing.assert_allclose(found.iloc[:, 1:].sum(axis=1), 1.0, atol=2e-6)
+    for line in out.read_text().splitlines()[1:]:
+        digits = [re.sub(r"^[0.]*|e.*|\.", "", field) for field in line.split(",")[1:]]
+        assert all(len(one) <= 6 for one in digits), line
+    exact = np.transpose(list(run_json("predict", model, table)["values"].values())[1:])
+    np.testing.assert_allclose(found.iloc[:, 1:], exact, rtol=6e-6)
     explained = run("explain", model)
     assert explained.exit_code == 0
     assert explained.stdout.splitlines()[:5] == lines[2:7]  # what was measured is saved
@@ -153,13 +161,17 @@ def test_saved_models_are_those_of_the_library(table, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_compare(table):
     facts = run_json("compare", table, "--target", "klasse", "--drop", "preis", "--folds", "2",
-                     "--methods", "svm,linear,forest")  # fmt: skip
-    assert {one["method"] for one in facts["methods"]} == {"svm", "linear", "forest"}
-    scores = [one["accuracy"] for one in facts["methods"]]
-    assert scores == sorted(scores, reverse=True)
+                     "--methods", "baseline,union,svm,linear,forest")  # fmt: skip
+    methods = {one["method"]: one for one in facts["methods"]}
+    # The best log loss first; those without probabilities come last.
+    assert list(methods)[-2:] == ["baseline", "union"] and methods["union"]["log loss"] is None
+    losses = [one["log loss"] for one in facts["methods"]][:-1]
+    assert losses == sorted(losses) and losses[-1] > 0.6
+    assert methods["baseline"]["AUC"] == 0.5 < methods["svm"]["AUC"] <= 1.0
     assert all(one["accuracy error"] >= 0 and one["seconds"] > 0 for one in facts["methods"])
-    said = run("compare", table, "--target", "preis", "--folds", "2", "--methods", "ridge,boosting")
-    assert said.exit_code == 0 and "R2" in said.stdout and "RMSE" in said.stdout
+    said = run("compare", table, "--target", "preis", "--folds", "2", "--methods", "baseline,ridge")
+    assert said.exit_code == 0 and "R2" in said.stdout and "the best RMSE first" in said.stdout
+    assert said.stdout.index("\n ridge ") < said.stdout.index("\n baseline ")
 
 
 def test_cluster(table, tmp_path):
@@ -279,6 +291,53 @@ def test_tables_to_predict_are_checked(table, tmp_path):
 def test_options_that_do_not_fit(arguments, message, table, tmp_path):
     result = run("fit", table, "--target", "klasse", "--out", tmp_path / "m", *arguments)
     assert result.exit_code == 2 and message in result.stderr
+
+
+def test_tables_come_from_standard_input(table, tmp_path):
+    model = tmp_path / "m"
+    options = ["--target", "klasse", "--method", "ridge", "--drop", "preis", "--out", str(model)]
+    raw = gzip.compress(table.read_bytes())
+    fitted = CliRunner().invoke(app, ["fit", "-", *options], input=raw)
+    assert fitted.exit_code == 0, fitted.output
+    piped = CliRunner().invoke(app, ["predict", str(model), "-"], input=raw)
+    assert piped.exit_code == 0 and piped.stdout == run("predict", model, table).stdout
+
+
+def test_a_reader_that_leaves_is_no_error(table, tmp_path):
+    model, long = tmp_path / "m", tmp_path / "long.csv"
+    run_json("fit", table, "--target", "klasse", "--method", "ridge", "--out", model)
+    head, *lines = table.read_text(encoding="latin-1").splitlines()
+    long.write_text("\n".join([head, *(lines * 50)]), encoding="latin-1")  # more than a pipe holds
+    command = [sys.executable, "-m", "kernelfit", "predict", str(model), str(long)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    # Where output is not buffered, Python drops what nobody reads without an error.
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(command, env=buffered, **pipes) as process:
+        line = process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert line.startswith(b"prediction") and process.returncode == 141
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["explain", "none"], ["reproduce", "tkl", "--sets", "none"], ["predict", "none", "none"],
+     ["fit", "none", "--target", "y", "--out", "m"], ["cluster", "none", "-k", "3"],
+     ["compare", "none", "--target", "y", "--methods", "none"], ["demo", "--folder", "none/x"]],
+    ids=lambda one: one[0],
+)  # fmt: skip
+def test_wrong_arguments_are_told_before_anything_is_loaded(arguments, tmp_path):
+    code = (
+        "import sys\nfrom kernelfit.cli.app import app\n"
+        f"try:\n    app({arguments!r})\nexcept SystemExit as end:\n    status = end.code\n"
+        "heavy = {'sklearn', 'scipy', 'pandas', 'numba'} & sys.modules.keys()\n"
+        "sys.exit(f'loaded {heavy}' if heavy else status)\n"
+    )
+    command = [sys.executable, "-c", code]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert found.returncode == 2, found.stderr
+    (line,) = found.stderr.splitlines()
+    assert line.startswith("kernelfit: expected ") and "none" in line
 
 
 def test_unknown_methods_are_named(table):

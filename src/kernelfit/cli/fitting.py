@@ -10,10 +10,11 @@ import pandas as pd
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 
+from kernelfit.cli.arguments import STDIN, TableError, need_file
 from kernelfit.cli.explain import describe, headline_facts, measure
 from kernelfit.cli.methods import Problem, make_estimator, read_problem
 from kernelfit.cli.output import Output
-from kernelfit.cli.tables import TableError, need_file, need_folder, read_table
+from kernelfit.cli.tables import read_table
 from kernelfit.clustering.auto import KernelClustering
 from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.clustering.kernel_kmeans import KernelKMeans
@@ -44,9 +45,6 @@ def fit_model(
     """Fit a model to a table, test it on rows that were held out, save it and report on it."""
     problem = read_problem(data, target, task, categorical, drop)
     write_report = None if report is None else report_writer()
-    need_folder(out)
-    if report is not None:
-        need_folder(report)
     width = problem.frame.shape[1]
     columns = "1 column" if width == 1 else f"{width} columns"
     rows = f"{len(problem.y)} rows, {columns}; {target}: {problem.what}"
@@ -70,11 +68,12 @@ def fit_model(
     save(model, out)
     output.say(f"model written to {out}", out=str(out))
     if write_report is not None:
+        whence = "standard input" if data == STDIN else data.name
         frames = [_features(model, problem, rows) for rows in (train, test)]
         held_out = (frames[1], problem.y[test]) if len(test) else (None, None)
         write_report(
             model.estimator_, frames[0], problem.y[train], report,
-            X_test=held_out[0], y_test=held_out[1], title=f"{target} in {data.name}",
+            X_test=held_out[0], y_test=held_out[1], title=f"{target} in {whence}",
         )  # fmt: skip
         output.say(f"report written to {report}", report=str(report))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -15,7 +16,8 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, RidgeCV
 
 import kernelfit.ensemble.auto as auto
-from kernelfit.cli.tables import TableError, need_column, read_table
+from kernelfit.cli.arguments import TableError
+from kernelfit.cli.tables import need_column, read_table
 from kernelfit.ensemble.prepared import TableEstimator
 from kernelfit.estimators.union import KernelUnionClassifier, KernelUnionRegressor
 from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
@@ -36,8 +38,6 @@ OURS = {
     "mkl": (MKLClassifierCV, MKLRegressorCV),
     "union": (KernelUnionClassifier, KernelUnionRegressor),
 }
-METHODS = ("auto", *OURS)
-RIVALS = ("linear", "forest", "boosting")  # of scikit-learn
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,8 @@ def make_estimator(
         inner = LogisticRegression(max_iter=2000) if classify else RidgeCV(10.0 ** np.arange(-3, 4))
     elif method == "forest":
         inner = (RandomForestClassifier if classify else RandomForestRegressor)(random_state=seed)
+    elif method == "baseline":
+        inner = DummyClassifier() if classify else DummyRegressor()
     else:
         boosting = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
         inner = boosting(random_state=seed)

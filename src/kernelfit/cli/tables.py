@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kernelfit.cli.arguments import STDIN, TableError, need_table
 from kernelfit.utils.table import holds_dates
 from kernelfit.utils.values import DATES, is_date, is_missing, is_number, what_is_odd
 
@@ -34,13 +35,16 @@ MISSING = frozenset({"", "?", "-", "na", "n/a", "#n/a", "nan", "null", "none", "
 _COMMA = re.compile(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?")
 _PARQUET, _TABS = (".parquet", ".pq"), (".tsv", ".tab")
 _COMPRESSED = {b"\x1f\x8b": gzip.decompress, b"\xfd7zXZ": lzma.decompress, b"BZh": bz2.decompress}
-_DAMAGES = (OSError, EOFError, ValueError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
-STDIN = Path("-")
+_DAMAGES = (
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 _SAMPLE = 50  # lines that say what parts the fields
-
-
-class TableError(ValueError):
-    """What is wrong with a file, in one sentence."""
 
 
 def read_table(
@@ -66,8 +70,7 @@ def read_table(
     DataFrame
         Its index says where the rows come from.
     """
-    if path != STDIN:
-        need_file(path)
+    need_table(path)
     is_text = path.suffix.lower() not in _PARQUET
     frame = _read_text(path) if is_text else _read_parquet(path)
     if not len(frame):
@@ -87,19 +90,6 @@ def read_table(
     return pd.DataFrame(columns, index=frame.index)
 
 
-def need_file(path: Path) -> None:
-    """Raise TableError unless there is a file."""
-    if not path.is_file():
-        why = "is none" if path.exists() else "does not exist"
-        raise TableError(f"expected a file, got {str(path)!r}, which {why}")
-
-
-def need_folder(path: Path) -> None:
-    """Raise TableError unless there is a folder to write a file to."""
-    if not path.resolve().parent.is_dir():
-        raise TableError(f"expected a folder for {path}, got {str(path.parent)!r}, which is none")
-
-
 def need_column(frame: pd.DataFrame, name: str, path: Path) -> None:
     """Raise TableError unless a table has a column."""
     if name not in frame.columns:
@@ -109,14 +99,22 @@ def need_column(frame: pd.DataFrame, name: str, path: Path) -> None:
 
 
 def write_table(frame: pd.DataFrame, path: Path | None) -> None:
-    """Write a table in the format that the name of the file says; to stdout when None."""
-    if path is None:
-        print(frame.to_csv(index=False), end="")
-    elif path.suffix.lower() in _PARQUET:
+    """Write a table in the format that the name of the file says; to stdout when None.
+
+    In text, numbers have ten digits and probabilities six.
+    """
+    if path is not None and path.suffix.lower() in _PARQUET:
         _with_pyarrow(path, lambda: frame.to_parquet(path, index=False))
     else:
-        separator = "\t" if _has_tabs(path) else ","
-        frame.to_csv(path, index=False, sep=separator)
+        frame = frame.copy()
+        for name in frame.columns[[dtype.kind == "f" for dtype in frame.dtypes]]:
+            digits = 6 if name.startswith("probability of ") else 10
+            frame[name] = [float(f"{value:.{digits}g}") for value in frame[name]]
+        separator = "\t" if path is not None and _has_tabs(path) else ","
+        if path is None:
+            print(frame.to_csv(index=False), end="")
+        else:
+            frame.to_csv(path, index=False, sep=separator)
 
 
 def _with_pyarrow(path: Path, work: Any) -> Any:

@@ -14,7 +14,7 @@ class TableError(ValueError):
 def need_file(path: Path) -> None:
     """Raise TableError unless there is a file."""
     if not path.is_file():
-        why = "is none" if path.exists() else "does not exist"
+        why = "is a folder" if path.exists() else "does not exist"
         raise TableError(f"expected a file, got {str(path)!r}, which {why}")
 
 
@@ -24,10 +24,17 @@ def need_table(path: Path) -> None:
         need_file(path)
 
 
+def called(path: Path) -> Path:
+    """Return what messages call a table."""
+    return Path("standard input") if path == STDIN else path
+
+
 def need_folder(path: Path) -> None:
     """Raise TableError unless there is a folder to write a file to."""
     if not path.resolve().parent.is_dir():
-        raise TableError(f"expected a folder for {path}, got {str(path.parent)!r}, which is none")
+        raise TableError(
+            f"expected a folder for {path}, got {str(path.parent)!r}, which does not exist"
+        )
 
 
 def read_names(text: str, known: tuple[str, ...], what: str) -> list[str]:

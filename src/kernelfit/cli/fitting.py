@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 
-from kernelfit.cli.arguments import STDIN, TableError, need_file
+from kernelfit.cli.arguments import TableError, called, need_file
 from kernelfit.cli.explain import describe, headline_facts, measure
 from kernelfit.cli.methods import Problem, make_estimator, read_problem
 from kernelfit.cli.output import Output
@@ -68,12 +68,11 @@ def fit_model(
     save(model, out)
     output.say(f"model written to {out}", out=str(out))
     if write_report is not None:
-        whence = "standard input" if data == STDIN else data.name
         frames = [_features(model, problem, rows) for rows in (train, test)]
         held_out = (frames[1], problem.y[test]) if len(test) else (None, None)
         write_report(
             model.estimator_, frames[0], problem.y[train], report,
-            X_test=held_out[0], y_test=held_out[1], title=f"{target} in {whence}",
+            X_test=held_out[0], y_test=held_out[1], title=f"{target} in {called(data).name}",
         )  # fmt: skip
         output.say(f"report written to {report}", report=str(report))
 
@@ -135,7 +134,7 @@ def predict_table(path: Path, data: Path, level: float) -> pd.DataFrame:
     try:
         return _predictions(model, frame, level)
     except (TypeError, ValueError) as error:
-        raise TableError(f"{data}: {error}") from None
+        raise TableError(f"{called(data)}: {error}") from None
 
 
 def _predictions(model: TableEstimator, frame: pd.DataFrame, level: float) -> pd.DataFrame:
@@ -183,7 +182,7 @@ def cluster_table(
     if k is None:
         return pd.DataFrame({"cluster": KernelClustering(random_state=seed).fit(frame).labels_})
     if len(frame) < k:
-        raise TableError(f"expected at least {k} rows in {data}, got {len(frame)}")
+        raise TableError(f"expected at least {k} rows for {k} clusters, got {len(frame)} in {data}")
     schema = read_schema(frame)
     table = schema.read(frame)
     X = learn_view(table, schema.is_category, np.ones(len(table)), "standard")(table)

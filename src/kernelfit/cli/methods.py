@@ -16,7 +16,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, RidgeCV
 
 import kernelfit.ensemble.auto as auto
-from kernelfit.cli.arguments import TableError
+from kernelfit.cli.arguments import TableError, called
 from kernelfit.cli.tables import need_column, read_table
 from kernelfit.ensemble.prepared import TableEstimator
 from kernelfit.estimators.union import KernelUnionClassifier, KernelUnionRegressor
@@ -93,6 +93,7 @@ def read_problem(
     Problem
     """
     frame = read_table(path, categorical, [name for name in drop if name != target])
+    path = called(path)
     need_column(frame, target, path)
     where = f"column {target!r} of {path}"
     y = frame[target].to_numpy()

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kernelfit.cli.arguments import STDIN, TableError, need_table
+from kernelfit.cli.arguments import STDIN, TableError, called, need_table
 from kernelfit.utils.table import holds_dates
 from kernelfit.utils.values import DATES, is_date, is_missing, is_number, what_is_odd
 
@@ -73,6 +73,7 @@ def read_table(
     need_table(path)
     is_text = path.suffix.lower() not in _PARQUET
     frame = _read_text(path) if is_text else _read_parquet(path)
+    path = called(path)
     if not len(frame):
         raise TableError(f"expected rows in {path}, got none below the names of the columns")
     for name in (*categorical, *drop, *(only or ())):
@@ -101,7 +102,11 @@ def need_column(frame: pd.DataFrame, name: str, path: Path) -> None:
 def write_table(frame: pd.DataFrame, path: Path | None) -> None:
     """Write a table in the format that the name of the file says; to stdout when None.
 
-    In text, numbers have ten digits and probabilities six.
+    Parameters
+    ----------
+    frame : DataFrame
+    path : Path or None
+        In text, numbers have ten digits and probabilities six.
     """
     if path is not None and path.suffix.lower() in _PARQUET:
         _with_pyarrow(path, lambda: frame.to_parquet(path, index=False))
@@ -144,9 +149,13 @@ def _check_width(width: int, path: Path) -> None:
 
 
 def _read_text(path: Path) -> pd.DataFrame:
-    raw = _decompressed(sys.stdin.buffer.read() if path == STDIN else path.read_bytes(), path)
+    raw = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
+    path = called(path)
+    raw = _decompressed(raw, path)
     if b"\0" in raw:
-        raise TableError(f"expected text or a name ending in .parquet, got {path}")
+        raise TableError(
+            f"expected text, or Parquet with a name ending so, got {path}, which is binary"
+        )
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -172,8 +181,7 @@ def _read_text(path: Path) -> pd.DataFrame:
                 f"{number}"
             )
     values = np.array(records, dtype=object).reshape(len(records), len(names))
-    whence = "standard input" if path == STDIN else path.name
-    index = pd.Index([number for number, _ in rows[1:]], name=f"line of {whence}")
+    index = pd.Index([number for number, _ in rows[1:]], name=f"line of {path.name}")
     return pd.DataFrame(values, columns=names, index=index)
 
 

@@ -203,7 +203,9 @@ class StandardKernelMachine(KernelMachine):
         check_is_fitted(self)
         if not isinstance(getattr(self, "kernel_", None), Linear):
             raise AttributeError("coef_ is available for a linear kernel alone")
-        return np.asarray(self._coef_of(range(len(self.intercept_))) @ self.support_vectors_)
+        coef = self._coef_of(range(len(self.intercept_))) @ self.support_vectors_
+        thin = sparse.issparse(self.support_vectors_)
+        return type(self.support_vectors_)(coef) if thin else np.asarray(coef)
 
 
 def _check_memory(n, memory, dense_bytes):

@@ -7,6 +7,7 @@ import numpy as np
 from kernelfit.report.blocks import NOTHING, Bar, Section, Table, number, shorten
 from kernelfit.report.subject import Subject
 from kernelfit.report.table import column, is_missing, n_rows, row_names, take
+from kernelfit.utils.validation import as_dense
 
 _SHOWN = 8
 _COLUMNS = 4  # of the table beside a row's name
@@ -40,7 +41,8 @@ def _heavy(subject: Subject) -> Table | None:
         rows, size = np.arange(n_rows(subject.X)), machine.weights_
         name, caption = "weight", "The points of largest weight, which shape the clusters"
     elif hasattr(machine, "dual_coef_") and len(machine.support_):
-        rows, size = machine.support_, np.abs(np.atleast_2d(machine.dual_coef_)).max(axis=0)
+        coef = np.atleast_2d(as_dense(machine.dual_coef_))
+        rows, size = machine.support_, np.abs(coef).max(axis=0)
         name, caption = "coefficient", "The training rows of largest coefficient"
     else:
         return None

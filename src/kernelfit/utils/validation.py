@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -16,6 +17,11 @@ from kernelfit.utils.values import is_date, is_number
 # Products of a fixed vector with the rows and with the columns of a matrix may differ by this
 # fraction of the tolerance; beyond it every entry is looked at.
 _ALARM = 2.0**-8
+
+
+def as_dense(matrix: Any) -> Any:
+    """Return a sparse matrix as an array, and anything else as it is."""
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
 def check_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:

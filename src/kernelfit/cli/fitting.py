@@ -60,6 +60,8 @@ def fit_model(
         model.measured_ |= measure(
             model, problem.frame.iloc[test], problem.y[test], problem.y[train]
         )
+    elif holdout:
+        model.measured_["untested"] = "too few rows to hold some out"
     facts = headline_facts(model)
     output.facts |= describe(model) | facts
     output.say(f"fitted {output.facts['model']}")
@@ -68,7 +70,7 @@ def fit_model(
     save(model, out)
     output.say(f"model written to {out}", out=str(out))
     if write_report is not None:
-        frames = [_features(model, problem, rows) for rows in (train, test)]
+        frames = [model.features(problem.frame.iloc[rows]) for rows in (train, test)]
         held_out = (frames[1], problem.y[test]) if len(test) else (None, None)
         write_report(
             model.estimator_, frames[0], problem.y[train], report,
@@ -84,14 +86,6 @@ def report_writer() -> Callable[..., Any]:
     except ImportError as error:
         raise ImportError(f"a report needs {error.name}: pip install 'kernelfit[report]'") from None
     return write_report
-
-
-def _features(model: TableEstimator, problem: Problem, rows: Any) -> pd.DataFrame:
-    """Return what the estimator sees of some rows, with names."""
-    found = model.features(problem.frame.iloc[rows])
-    if isinstance(found, pd.DataFrame):
-        return found
-    return pd.DataFrame(found, columns=model.feature_names(), index=problem.frame.index[rows])
 
 
 def _parts(problem: Problem, holdout: float, seed: int) -> tuple[Any, Any]:

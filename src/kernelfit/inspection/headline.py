@@ -1,6 +1,6 @@
 """The facts that come first about a fit, and the lines in which they are told.
 
-The score on rows that training did not see, with its interval, comes before anything else, beside
+The score on rows that training did not see, with its interval, comes before anything else, with
 what a constant prediction reaches on the same rows. What a duality gap proves comes last: how well
 the machines were trained, which says nothing about new rows. The command and the report show these
 lines; programs get the facts.
@@ -257,7 +257,7 @@ def percent(share: float) -> str:
 
 
 def headline(facts: Facts, scored: bool = True) -> Lines:
-    """Return the lines that tell the facts of a fit, names beside texts.
+    """Return the lines that tell the facts of a fit, a name and a text each.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def headline(facts: Facts, scored: bool = True) -> Lines:
 
 def _score_lines(facts: Facts) -> Lines:
     if "test rows" not in facts:
-        return [("score", "not measured: no rows were held out")]
+        return [("score", f"not measured: {facts.get('untested', 'no rows were held out')}")]
     name = "accuracy" if "test accuracy" in facts else "R2"
     rows = f"{facts['test rows']:,} held-out row" + "s" * (facts["test rows"] != 1)
     lines = []

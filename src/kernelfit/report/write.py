@@ -31,10 +31,11 @@ def write_report(
 ) -> Path:
     """Write a report on a fitted estimator into one HTML file.
 
-    The file shows what the data are, what was chosen and why, the certificate in words, the learned
-    kernel beside the initial one, what matters, how good predictions of held-out rows are, and the
-    rows to look at. It contains its pictures and its style, asks the network for nothing, and reads
-    well on a phone, on paper, in light and in dark. What does not apply is left out.
+    The file begins with the score on held-out rows, its interval and the baseline. It shows what
+    was chosen and why, the certificate in words, the learned kernel and the initial one, what
+    matters, the rows to look at, by the index of a frame, and the data. It contains its pictures
+    and its style, asks the network for nothing, and reads well on a phone, on paper, in light and
+    in dark. What does not apply is left out.
 
     Parameters
     ----------
@@ -60,8 +61,7 @@ def write_report(
     Notes
     -----
     Needs jinja2 and matplotlib: ``pip install "kernelfit[report]"``. It takes seconds, for
-    AutoKernel several times as long as the fit: it is repeated without each fold for an honest
-    score, and the machines of the folds are trained to shuffle columns.
+    AutoKernel about as long as the fit: the machines of the folds are trained to shuffle columns.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def test_nullable_labels_keep_their_type(model, kind, expected):
 def test_missing_labels_are_counted(model, kind):
     labels = pd.Series(Y).astype("Int64").astype(kind)
     labels[[3, 7]] = pd.NA
-    for y in (labels, labels.to_numpy()) if kind is object else (labels,):
+    for y in (labels, labels.to_numpy(), labels.tolist()) if kind is object else (labels,):
         with pytest.raises(ValueError, match="got none in 2 of 60 rows, the first at position 3"):
             model.fit(X, y)
 

@@ -48,6 +48,18 @@ def test_interval_of_r2_covers_and_has_its_limits():
     assert moved[0] < r2_score(Y, Y + X[:, 0]) < moved[1]
 
 
+def test_interval_of_r2_is_that_of_a_jackknife():
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=400)
+    predicted = 0.7 * y + 0.4 * rng.standard_t(5, size=400)
+    kept = ~np.eye(400, dtype=bool)
+    logs = np.log([1.0 - r2_score(y[rows], predicted[rows]) for rows in kept])
+    error = np.sqrt(399 / 400 * np.sum((logs - logs.mean()) ** 2))
+    half = 1.965927 * error  # Student's t with 399 degrees of freedom
+    low, high = np.log(1.0 - np.array(r2_interval(y, predicted)))
+    assert low - high == pytest.approx(2.0 * half, rel=0.02)
+
+
 def test_classes_are_measured_beside_the_majority_of_training():
     train, y = np.array(list("aaab")), np.array(list("abbbb"))
     predicted, p = np.array(list("abbba")), np.array([[0.9, 0.1]] + 3 * [[0.2, 0.8]] + [[0.6, 0.4]])

@@ -108,6 +108,9 @@ def test_every_estimator(case, tmp_path, unrendered):
     model, y, expected = CASES[case]
     page = report(model.fit(X[:60], y[:60]), tmp_path, X[:60], y[:60], X[60:], y[60:])
     assert titles(page) == expected
+    text = " ".join(page.texts)
+    assert ("30 held-out rows (95 % interval" in text) == (case != "quantile")
+    assert ("several predictions a row have no single score" in text) == (case == "quantile")
 
 
 @pytest.mark.parametrize("classify", [True, False])

@@ -106,13 +106,12 @@ class Subject:
     def facts(self) -> dict[str, Any]:
         """The facts of the headline: of the training, and of held-out rows where there are any."""
         facts = {"training rows": n_rows(self.X)} | fit_facts(self.estimator)
-        if self.X_test is None or self.y is None or self.y.ndim > 1:
-            return facts
-        if self.task not in ("classification", "regression"):
+        known = self.task in ("classification", "regression") and self.y is not None
+        if self.X_test is None or not known:
             return facts
         predicted = np.asarray(self.estimator.predict(self.X_test))
-        if predicted.shape != self.y_test.shape:
-            return facts
+        if predicted.ndim > 1 or self.y_test.ndim > 1:
+            return facts | {"untested": "several predictions a row have no single score"}
         if self.task == "regression":
             return facts | measure_numbers(self.y_test, predicted, self.y)
         p = self.scores(self.X_test) if self.has_probabilities else None

@@ -75,9 +75,9 @@ def as_plain(y: Any) -> Any:
     """
     if hasattr(y, "isna"):
         missing = np.asarray(y.isna()).reshape(len(y), -1).sum(axis=1) > 0
-    elif isinstance(y, np.ndarray) and y.dtype == object:
+    elif isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.dtype == object):
         # None and nan have messages of their own.
-        missing = np.array([type(value).__name__ == "NAType" for value in y.flat], dtype=bool)
+        missing = np.array([type(value).__name__ == "NAType" for value in y], dtype=bool)
     else:
         return y
     if missing.any():

@@ -63,7 +63,9 @@ def check_folds(folds: Iterable[Any], n: int) -> list[tuple[Rows, Rows]]:
 
 
 def missing_classes(y: NDArray[Any], folds: Sequence[tuple[Rows, Rows]]) -> str:
-    """Return a warning where a training part lacks a class; ValueError where it has only one.
+    """Return a warning where a training part lacks a class of its test part.
+
+    ValueError where a training part has only one class.
 
     Parameters
     ----------
@@ -75,26 +77,25 @@ def missing_classes(y: NDArray[Any], folds: Sequence[tuple[Rows, Rows]]) -> str:
     Returns
     -------
     str
-        Empty where every training part holds every class.
+        Empty where every training part holds the classes that its fold tests.
     """
-    classes = np.unique(y)
     lacking = []
-    for number, (train, _) in enumerate(folds, start=1):
+    for number, (train, test) in enumerate(folds, start=1):
         present = np.unique(y[train])
         if len(present) == 1:
             raise ValueError(
                 f"in the training part of fold {number}: expected at least two classes, got one "
                 f"class: {present[0]}"
             )
-        missing = classes[~np.isin(classes, present)]
+        missing = np.setdiff1d(y[test], present)
         if len(missing):
             lacking.append(f"class {missing[0]} is missing from the training part of fold {number}")
     if not lacking:
         return ""
-    more = f" ({len(lacking) - 1} other folds lack a class too)" if len(lacking) > 1 else ""
+    more = f" (other folds that lack one: {len(lacking) - 1})" if len(lacking) > 1 else ""
     return (
         f"{lacking[0]}{more}: what that fold trains cannot predict the class, so scores and "
-        "choices are wrong for it; give folds whose training parts hold every class"
+        "choices count its rows as errors; give folds whose training parts hold every class"
     )
 
 

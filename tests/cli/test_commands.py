@@ -1,6 +1,8 @@
 """The commands do what they say, and say what is wrong in one sentence."""
 
+import gzip
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,7 +15,8 @@ from typer.testing import CliRunner
 
 import kernelfit
 from kernelfit.cli.app import Method, app
-from kernelfit.cli.methods import METHODS, RIVALS, Problem, make_estimator
+from kernelfit.cli.arguments import METHODS, RIVALS
+from kernelfit.cli.methods import Problem, make_estimator
 from kernelfit.cli.output import with_error
 from kernelfit.cli.tables import read_table
 
@@ -53,18 +56,33 @@ def test_fit_predict_explain_classification(table, tmp_path):
                "--time-limit", "1")  # fmt: skip
     assert said.exit_code == 0, said.output
     assert "80 rows, 3 columns; klasse: classification, 2 classes" in said.stdout
-    assert "AutoKernelClassifier fitted to 64 rows" in said.stdout
-    assert "% of the optimum" in said.stdout or "to within a millionth" in said.stdout
-    assert "accuracy on 16 rows held out" in said.stdout
+    lines = said.stdout.splitlines()
+    assert lines[1] == "fitted AutoKernelClassifier"
+    assert re.search(
+        r"^accuracy: [\d.]+ % on 16 held-out rows \(95 % interval .*, Wilson", lines[2]
+    )
+    assert re.search(
+        r"^baseline: [\d.]+ % by always predicting '\w+', on the same rows; ", lines[3]
+    )
+    assert re.search(r"^log loss: [\d.]+; [\d.]+ by class shares$", lines[4])
+    assert re.search(r"^trained on: 64 rows, \d+ members?", lines[6])
+    assert "says nothing about accuracy on new rows" in lines[-2]
+    assert "optimum" not in said.stdout and "millionth" not in said.stdout
     facts = run_json("predict", model, table, "--out", out)
     assert facts["rows"] == 80
     found = pd.read_csv(out)
     assert list(found) == ["prediction", "probability of günstig", "probability of teuer"]
     truth = read_table(table)["klasse"].to_numpy()
     assert (found["prediction"].to_numpy() == truth).mean() > 0.8
-    np.testing.assert_allclose(found.iloc[:, 1:].sum(axis=1), 1.0)
+    np.testing.assert_allclose(found.iloc[:, 1:].sum(axis=1), 1.0, atol=2e-6)
+    for line in out.read_text().splitlines()[1:]:
+        digits = [re.sub(r"^[0.]*|e.*|\.", "", field) for field in line.split(",")[1:]]
+        assert all(len(one) <= 6 for one in digits), line
+    exact = np.transpose(list(run_json("predict", model, table)["values"].values())[1:])
+    np.testing.assert_allclose(found.iloc[:, 1:], exact, rtol=6e-6)
     explained = run("explain", model)
     assert explained.exit_code == 0
+    assert explained.stdout.splitlines()[:5] == lines[2:7]  # what was measured is saved
     for words in ("target: klasse", "classes: günstig, teuer", "certificate: ", "weight", "größe"):
         assert words in explained.stdout
 
@@ -77,7 +95,9 @@ def test_few_rows_are_fitted_once_and_not_tested(tmp_path, monkeypatch):
     path.write_text("x,y\n" + "".join(f"{k},{'ab'[k > 9]}\n" for k in range(20)))
     said = run("fit", path, "--target", "y", "--out", model, "--time-limit", "1")
     assert said.exit_code == 0, said.output
-    assert "20 rows, 1 column; y" in said.stdout and "not tested: too few rows" in said.stdout
+    assert (
+        "20 rows, 1 column; y" in said.stdout and "score: not measured: too few rows" in said.stdout
+    )
     assert run("explain", model).exit_code == 0
 
 
@@ -96,6 +116,12 @@ def test_intervals_of_regression(table, tmp_path):
     facts = run_json("fit", table, "--target", "preis", "--drop", "klasse", "--out", model,
                      "--time-limit", "1")  # fmt: skip
     assert facts["task"] == "regression" and facts["test R2"] > 0.5
+    assert facts["test R2 low"] < facts["test R2"] < facts["test R2 high"]
+    assert facts["gain"] == pytest.approx(facts["test R2"] - facts["baseline R2"])
+    assert facts["test RMSE"] < facts["baseline RMSE"]
+    again = run_json("explain", model)
+    for name in ("test R2", "test R2 low", "baseline R2", "test RMSE", "training rows", "seconds"):
+        assert again[name] == facts[name]
     found = run_json("predict", model, table, "--level", "0.8")["values"]
     low, high = np.array(found["lower"]), np.array(found["upper"])
     assert (low <= found["prediction"]).all() and (found["prediction"] <= high).all()
@@ -137,13 +163,17 @@ def test_saved_models_are_those_of_the_library(table, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_compare(table):
     facts = run_json("compare", table, "--target", "klasse", "--drop", "preis", "--folds", "2",
-                     "--methods", "svm,linear,forest")  # fmt: skip
-    assert {one["method"] for one in facts["methods"]} == {"svm", "linear", "forest"}
-    scores = [one["accuracy"] for one in facts["methods"]]
-    assert scores == sorted(scores, reverse=True)
+                     "--methods", "baseline,union,svm,linear,forest")  # fmt: skip
+    methods = {one["method"]: one for one in facts["methods"]}
+    # The best log loss first; those without probabilities come last.
+    assert list(methods)[-2:] == ["baseline", "union"] and methods["union"]["log loss"] is None
+    losses = [one["log loss"] for one in facts["methods"]][:-1]
+    assert losses == sorted(losses) and losses[-1] > 0.6
+    assert methods["baseline"]["AUC"] == 0.5 < methods["svm"]["AUC"] <= 1.0
     assert all(one["accuracy error"] >= 0 and one["seconds"] > 0 for one in facts["methods"])
-    said = run("compare", table, "--target", "preis", "--folds", "2", "--methods", "ridge,boosting")
-    assert said.exit_code == 0 and "R2" in said.stdout and "RMSE" in said.stdout
+    said = run("compare", table, "--target", "preis", "--folds", "2", "--methods", "baseline,ridge")
+    assert said.exit_code == 0 and "R2" in said.stdout and "the best RMSE first" in said.stdout
+    assert said.stdout.index("\n ridge ") < said.stdout.index("\n baseline ")
 
 
 def test_cluster(table, tmp_path):
@@ -202,7 +232,7 @@ TEXTS = {
     "constant": ("x,y\n" + "1,a\n2,a\n" * 10, "column 'y' of .* got only 'a'"),
     "unknown column": ("x,z\n" + "1,2\n" * 20, "expected a column 'y' in .* which has 'x', 'z'"),
     "wide": (",".join([*(f"c{k}" for k in range(10_000)), "y"]) + "\n", "at most 5000 columns"),
-    "mixed": ("x,y\n" + "1,a\nzwei,b\n" * 10, "column 'x' of .* got '1' in row 1 and 'zwei'"),
+    "mixed": ("x,y\n" + "1,a\nzwei,b\n" * 10, "column 'x' of .* got '1' in line 2 and 'zwei'"),
     "alone": ("y\n" + "1\n2\n" * 10, "columns beside 'y'"),
     "no values": ("x,y\n" + ",a\n?,b\n" * 10, "values beside column 'y' of .* got none"),
     "rare": ("x,y\n" + "1,a\n2,b\n" * 10 + "3,c\n", "at least twice, got 'c' once"),
@@ -265,6 +295,53 @@ def test_options_that_do_not_fit(arguments, message, table, tmp_path):
     assert result.exit_code == 2 and message in result.stderr
 
 
+def test_tables_come_from_standard_input(table, tmp_path):
+    model = tmp_path / "m"
+    options = ["--target", "klasse", "--method", "ridge", "--drop", "preis", "--out", str(model)]
+    raw = gzip.compress(table.read_bytes())
+    fitted = CliRunner().invoke(app, ["fit", "-", *options], input=raw)
+    assert fitted.exit_code == 0, fitted.output
+    piped = CliRunner().invoke(app, ["predict", str(model), "-"], input=raw)
+    assert piped.exit_code == 0 and piped.stdout == run("predict", model, table).stdout
+
+
+def test_a_reader_that_leaves_is_no_error(table, tmp_path):
+    model, long = tmp_path / "m", tmp_path / "long.csv"
+    run_json("fit", table, "--target", "klasse", "--method", "ridge", "--out", model)
+    head, *lines = table.read_text(encoding="latin-1").splitlines()
+    long.write_text("\n".join([head, *(lines * 50)]), encoding="latin-1")  # more than a pipe holds
+    command = [sys.executable, "-m", "kernelfit", "predict", str(model), str(long)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    # Where output is not buffered, Python drops what nobody reads without an error.
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(command, env=buffered, **pipes) as process:
+        line = process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert line.startswith(b"prediction") and process.returncode == 141
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["explain", "none"], ["reproduce", "tkl", "--sets", "none"], ["predict", "none", "none"],
+     ["fit", "none", "--target", "y", "--out", "m"], ["cluster", "none", "-k", "3"],
+     ["compare", "none", "--target", "y", "--methods", "none"], ["demo", "--folder", "none/x"]],
+    ids=lambda one: one[0],
+)  # fmt: skip
+def test_wrong_arguments_are_told_before_anything_is_loaded(arguments, tmp_path):
+    code = (
+        "import sys\nfrom kernelfit.cli.app import app\n"
+        f"try:\n    app({arguments!r})\nexcept SystemExit as end:\n    status = end.code\n"
+        "heavy = {'sklearn', 'scipy', 'pandas', 'numba'} & sys.modules.keys()\n"
+        "sys.exit(f'loaded {heavy}' if heavy else status)\n"
+    )
+    command = [sys.executable, "-c", code]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert found.returncode == 2, found.stderr
+    (line,) = found.stderr.splitlines()
+    assert line.startswith("kernelfit: expected ") and "none" in line
+
+
 def test_unknown_methods_are_named(table):
     result = run("compare", table, "--target", "klasse", "--methods", "svm,cart")
     assert result.exit_code == 2 and "got cart" in result.stderr
@@ -276,6 +353,9 @@ def test_demo(tmp_path, monkeypatch):
     facts = run_json("demo", "--quick", "--folder", tmp_path)
     assert len(facts["methods"]) == 3
     assert all(one["accuracy"] > 0.7 for one in facts["methods"])
+    assert facts["auto"]["gain"] == pytest.approx(
+        facts["auto"]["test accuracy"] - facts["auto"]["baseline accuracy"]
+    )
 
 
 def test_version():
@@ -285,7 +365,6 @@ def test_version():
     assert run("--version").stdout == said
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", ["auto", "ridge"])
 def test_reports(method, table, tmp_path):
     pytest.importorskip("jinja2")

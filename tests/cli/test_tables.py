@@ -1,6 +1,13 @@
 """Tables come from files as they are, or with one sentence about what is wrong."""
 
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import zipfile
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -29,7 +36,7 @@ def test_numbers_text_and_missing_values(mark, tmp_path):
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
 def test_encodings(encoding, tmp_path):
     frame = read_table(write(tmp_path, "größe,x\r\nstraße,1\r\n", encoding=encoding))
-    assert frame.columns[0] == "größe" and frame["größe"][0] == "straße"
+    assert frame.columns[0] == "größe" and frame["größe"].iloc[0] == "straße"
 
 
 def test_decimal_commas(tmp_path):
@@ -43,6 +50,62 @@ def test_decimal_commas(tmp_path):
 def test_quoted_lines_and_blank_lines(tmp_path):
     frame = read_table(write(tmp_path, 'a,b\n"two\nlines",1\n\nx,2\n'))
     assert frame["a"].tolist() == ["two\nlines", "x"]
+
+
+def test_rows_go_by_the_line_at_which_they_begin(tmp_path):
+    text = 'a,b\n"two\nlines",1\n\nx,2\n\n"three\r\nmore\nlines",3\ny,4\n'
+    frame = read_table(write(tmp_path, text))
+    assert frame.index.name == "line of data.csv"
+    lines = text.replace("\r\n", "\n").split("\n")
+    begins = ['"two', "x,2", '"three', "y,4"]
+    assert frame.index.tolist() == [lines.index(begin) + 1 for begin in begins] == [2, 5, 7, 10]
+    with pytest.raises(TableError, match=r"got 3 in line 5$"):
+        read_table(write(tmp_path, text.replace("x,2", "x,2,3")))
+    with pytest.raises(TableError, match="got '1' in line 2 and 'z' in line 5;"):
+        read_table(write(tmp_path, text.replace("x,2", "x,z")))
+
+
+PACKED = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}
+
+
+def packed(kind, text):
+    if kind != "zip":
+        return PACKED[kind](text.encode())
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("inside.csv", text)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", [*PACKED, "zip"])
+def test_compressed_tables(kind, tmp_path, monkeypatch):
+    text = "größe,x\n1.5,u\n2,v\n"
+    path = tmp_path / f"data.csv.{kind}"
+    path.write_bytes(packed(kind, text))
+    frame = read_table(path)
+    assert frame["größe"].tolist() == [1.5, 2.0]
+    # From standard input, as it is and compressed; and tabs by the name below.
+    for raw in (text.encode(), path.read_bytes()):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+        piped = read_table(Path("-"))
+        assert piped.equals(frame) and piped.index.name == "line of standard input"
+    tabs = tmp_path / f"data.tsv.{kind}"
+    tabs.write_bytes(packed(kind, "a;b\tc\n1;2\t3\n"))
+    assert list(read_table(tabs)) == ["a;b", "c"]
+    written = tmp_path / f"out.tsv.{kind}"
+    write_table(frame, written)
+    assert read_table(written)["x"].tolist() == ["u", "v"]
+    path.write_bytes(packed(kind, text * 50)[:-25])
+    with pytest.raises(TableError, match=r"data\.csv\.\w+, which is damaged"):
+        read_table(path)
+
+
+def test_an_archive_holds_one_table(tmp_path):
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.writestr("a.csv", "x\n1\n")
+        archive.writestr("b.csv", "x\n1\n")
+    with pytest.raises(TableError, match=r"expected one table in .*t\.zip, got 2 files"):
+        read_table(tmp_path / "t.zip")
 
 
 def test_columns_can_be_read_as_text(tmp_path):
@@ -80,9 +143,9 @@ def test_categories_and_booleans_of_parquet(tmp_path):
         ("1,2\n3,4\n", "expected names of columns"),
         ("a,a\n1,2\n", "'a' twice"),
         ("a,b\n1,2\n1,2,3\n", "got 3 in line 3"),
-        ("a,b\n1,2\nx,3\n", "column 'a' of .* got '1' in row 1 and 'x' in row 2"),
+        ("a,b\n1,2\nx,3\n", "column 'a' of .* got '1' in line 2 and 'x' in line 3"),
         ('a,b\n"1,2\n', "unexpected end of data"),
-        ("\0\1", "expected text"),
+        ("\0\1", "expected text, .* which is binary"),
         (",".join(f"c{k}" for k in range(MAX_COLUMNS + 1)) + "\n" + "1," * MAX_COLUMNS + "1\n",
          f"at most {MAX_COLUMNS} columns"),
     ],

@@ -11,7 +11,7 @@ from sklearn.metrics import pairwise
 from sklearn.preprocessing import scale
 
 import kernelfit as kf
-from kernelfit.cli.explain import describe
+from kernelfit.cli.explain import headline_facts
 from kernelfit.inspection import audit
 from kernelfit.kernels.base import diagonal
 from kernelfit.tasks.multiclass import problem_coef
@@ -121,7 +121,7 @@ def test_the_certificate_is_gone_and_the_original_as_it_was(name):
     assert not hasattr(small, "witness_coef_")
     with pytest.raises(ValueError, match="compressed one, which has no certificate"):
         audit(small, X, MACHINES[name][1])
-    assert describe(small)["certificate"].startswith("none: the machine was compressed")
+    assert headline_facts(small)["certificate"].startswith("none: the machine was compressed")
     # A fit makes it a machine as any other.
     refitted = clone(small).set_params(**small.get_params()).fit(X, MACHINES[name][1])
     assert not hasattr(small.fit(X, MACHINES[name][1]), "compression_")

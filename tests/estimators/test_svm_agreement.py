@@ -1,5 +1,6 @@
 """KernelSVC and KernelSVR against SVC and SVR, and against themselves on equivalent data."""
 
+import pickle
 from threading import get_ident
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from kernelfit import KernelSVC, KernelSVR
+from kernelfit.inspection import audit
 from kernelfit.learners.fixed import FixedLearner
 from tests.reference.svm import dual_value, duality_gap, svc_problem, svr_problem
 
@@ -294,3 +296,30 @@ def test_learned_kernel_serves_svc(cancer):
     by_callable = SVC(kernel=model.kernel_).fit(X, y)
     by_name = SVC(kernel="poly", degree=2, coef0=1.0).fit(X, y)
     assert_allclose(by_callable.decision_function(X), by_name.decision_function(X), atol=1e-2)
+
+
+@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("ours", [KernelSVC, KernelSVR])
+def test_coefficients_of_sparse_data_are_sparse_as_in_scikit_learn(wine, ours, container):
+    X, y = wine
+    theirs = (SVC if ours is KernelSVC else SVR)(kernel="linear").fit(container(X), y)
+    dense = ours(kernel="linear").fit(X, y)
+    thin = ours(kernel="linear").fit(container(X), y)
+    for name in ("dual_coef_", "coef_", "support_vectors_"):
+        found = getattr(thin, name)
+        assert isinstance(found, container) and sparse.issparse(getattr(theirs, name))
+        assert found.shape == getattr(dense, name).shape and found.data.size == found.nnz
+        assert_allclose(found.toarray(), getattr(dense, name), rtol=1e-6, atol=1e-9)
+    again = pickle.loads(pickle.dumps(thin))
+    assert_allclose(again.predict(container(X)), dense.predict(X), rtol=1e-6)
+    assert all(one.confirmed for one in np.atleast_1d(audit(thin, container(X), y)))
+    warm = ours(kernel="linear", warm_start=True).fit(container(X), y)
+    assert np.max(warm.fit(container(X), y).n_iter_) <= np.max(thin.n_iter_)
+
+
+def test_sparse_data_without_support_vectors():
+    X = sparse.csr_array(np.eye(4)[[1, 3, 2, 3]])
+    model = KernelSVR(kernel="linear").fit(X, [0.04, 0.04, 0.10, 0.16])
+    assert not model.support_vectors_.data.size
+    assert not model.dual_coef_.data.size
+    assert model.predict(X).shape == (4,)

@@ -220,7 +220,8 @@ def decision_scale(estimator, X, values):
 def _terms(machine, X):
     if not hasattr(machine, "dual_coef_"):
         return np.zeros(X.shape[0])
-    coef = np.abs(machine.dual_coef_)
+    dual = machine.dual_coef_
+    coef = np.abs(dual.toarray() if sparse.issparse(dual) else dual)
     kernels = getattr(machine, "kernels_", getattr(machine, "kernel_", None))
     with np.errstate(all="ignore"):
         if kernels is None:

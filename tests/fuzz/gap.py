@@ -187,8 +187,10 @@ def gram(machine, X, is_sparse):
 def problems(machine, y, weight):
     """Yield rows, linear term, costs and coefficients of every problem of a machine."""
     n = len(y)
-    coef = np.zeros((len(machine.dual_coef_), n))
-    coef[:, machine.support_] = machine.dual_coef_
+    dual = machine.dual_coef_
+    dual = dual.toarray() if sparse.issparse(dual) else dual
+    coef = np.zeros((len(dual), n))
+    coef[:, machine.support_] = dual
     if not hasattr(machine, "classes_"):
         for layer in coef:
             yield np.arange(n), np.asarray(y, dtype=np.float64), machine.C * weight, layer

@@ -108,6 +108,9 @@ def test_every_estimator(case, tmp_path, unrendered):
     model, y, expected = CASES[case]
     page = report(model.fit(X[:60], y[:60]), tmp_path, X[:60], y[:60], X[60:], y[60:])
     assert titles(page) == expected
+    text = " ".join(page.texts)
+    assert ("30 held-out rows (95 % interval" in text) == (case != "quantile")
+    assert ("several predictions a row have no single score" in text) == (case == "quantile")
 
 
 @pytest.mark.parametrize("classify", [True, False])
@@ -172,6 +175,7 @@ def test_the_certificate_in_words(tmp_path):
     stated = float(re.search(r"The fit is within ([\d.]+) % of the optimum", text)[1])
     assert stated == pytest.approx(100 * model.dual_gap_ / model.objective_, rel=0.11)
     assert "An audit recomputed both bounds from the coefficients alone and confirms" in text
+    assert "score not measured" in " ".join(text.split())
     weights = np.where(Y == 1, 3.0, 1.0)
     weighted = kf.KernelSVC(C=10.0).fit(X, Y, sample_weight=weights)
     text = " ".join(report(weighted, tmp_path, X, Y).texts)
@@ -199,7 +203,12 @@ def test_figures_on_held_out_rows(tmp_path, unrendered):
     model = kf.KernelSVCCV(**GRID).fit(data[train], y[train])
     page = report(model, tmp_path, data[train], y[train], data[test], y[test])
     text = " ".join(page.texts)
-    assert f"{100 * model.score(data[test], y[test]):.1f} %" in text
+    head = text[: text.index("On new rows")]
+    assert f"{100 * model.score(data[test], y[test]):.1f} % on 50 held-out rows (95 %" in head
+    majority = np.argmax(np.bincount(y[train]))
+    baseline = f"{100 * np.mean(y[test] == majority):.1f} % by always predicting '{majority}'"
+    assert baseline in head and baseline.partition(" by")[0] in text[len(head) :]
+    assert "says nothing about accuracy on new rows" in head
     counts = np.zeros((3, 3), dtype=int)
     np.add.at(counts, (y[test], model.predict(data[test])), 1)
     raw = (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import GroupKFold, KFold
 
-from kernelfit.utils.folds import check_folds, split_folds
+from kernelfit.utils.folds import check_folds, missing_classes, split_folds
 
 
 def test_numbers_lists_and_masks_are_rows():
@@ -49,3 +49,17 @@ def test_other_things_are_refused_in_one_sentence(folds, got):
 def test_no_fold_is_refused():
     with pytest.raises(ValueError, match="at least one fold"):
         check_folds([], 5)
+
+
+def test_classes_missing_from_a_training_part_are_named():
+    y = np.array(["a", "a", "b", "b", "c", "c"])
+    rows = np.arange(6)
+    whole = (rows[::2], rows[1::2])
+    assert missing_classes(y, [whole, (rows[:4:2], rows[1:4:2])]) == ""  # c is not tested either
+    lacking = (rows[:4], rows[4:])
+    found = missing_classes(y, [whole, lacking, lacking])
+    assert found.startswith(
+        "class c is missing from the training part of fold 2 (other folds that lack"
+    )
+    with pytest.raises(ValueError, match=r"part of fold 2: expected at least two classes, .*: a$"):
+        missing_classes(y, [whole, (rows[:2], rows[2:])])

@@ -4,6 +4,7 @@ Whatever is wrong with files, columns or values is one sentence on stderr and ex
 interruption is 130.
 """
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from kernelfit.cli.arguments import (
+    METHODS,
+    RIVALS,
+    need_file,
+    need_folder,
+    need_table,
+    read_names,
+)
 from kernelfit.cli.output import Output, in_words, seconds, with_error
 from kernelfit.utils.version import __version__
 
@@ -54,16 +63,18 @@ Task = StrEnum("Task", ["auto", "classification", "regression"])
 Clustering = StrEnum("Clustering", ["cdsk", "kmeans"])
 Paper = StrEnum("Paper", ["dank", "knpl", "tkl", "cds", "mkl"])
 
-Data = Annotated[Path, typer.Argument(help="A table: CSV, TSV or Parquet, with names of columns.")]
-Target = Annotated[str, typer.Option(help="The column to predict.")]
-TaskOption = Annotated[Task, typer.Option(help="Classes or numbers; auto looks at the target.")]
-Categorical = Annotated[
-    list[str] | None, typer.Option(help="A column to read as categories; may be repeated.")
+Data = Annotated[
+    Path, typer.Argument(help="Table to read: CSV, TSV or Parquet with column names; - is stdin.")
 ]
-Drop = Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")]
-Seed = Annotated[int, typer.Option(help="Of what is random.")]
+Target = Annotated[str, typer.Option(help="Column to predict.")]
+TaskOption = Annotated[Task, typer.Option(help="Kind of target; auto decides by its values.")]
+Categorical = Annotated[
+    list[str] | None, typer.Option(help="Column to read as categories; may be repeated.")
+]
+Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Model = Annotated[Path, typer.Argument(help="A file that `kernelfit fit` wrote.")]
+Model = Annotated[Path, typer.Argument(help="Model file that `kernelfit fit` wrote.")]
 
 
 @contextmanager
@@ -72,6 +83,12 @@ def _answering(as_json: bool) -> Iterator[Output]:
     output = Output(as_json)
     try:
         yield output
+        output.end()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output, as `head` does, has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(141) from None
     except (ValueError, TypeError, OSError, ImportError) as error:
         sentence = " ".join(str(error).split())
         if as_json:
@@ -82,7 +99,6 @@ def _answering(as_json: bool) -> Iterator[Output]:
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
-    output.end()
 
 
 def _teller(output: Output) -> Callable[[str], None]:
@@ -109,13 +125,17 @@ def _options(
 def fit(
     data: Data,
     target: Target,
-    out: Annotated[Path, typer.Option(help="Where to write the model.")],
-    method: Annotated[Method, typer.Option(help="What to fit; auto: an ensemble.")] = Method.auto,
+    out: Annotated[Path, typer.Option(help="File to write the model to.")],
+    method: Annotated[
+        Method, typer.Option(help="Method to fit; auto is an ensemble.")
+    ] = Method.auto,
     task: TaskOption = Task.auto,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds, for auto.", min=0.1)] = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Time limit in seconds, for auto.", min=0.1)
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="File to write an HTML report to.")] = None,
     holdout: Annotated[
-        float, typer.Option(help="Share of the rows kept to test the model.", min=0.0, max=0.5)
+        float, typer.Option(help="Share of rows held out to test the model.", min=0.0, max=0.5)
     ] = 0.2,
     categorical: Categorical = None,
     drop: Drop = None,
@@ -124,11 +144,15 @@ def fit(
 ) -> None:
     """Fit a model to a table and write it to a file."""
     with _answering(as_json) as output:
+        if time_limit is not None and method != Method.auto:
+            raise ValueError("expected --time-limit with --method auto alone")
+        need_table(data)
+        for path in (out, report):
+            if path is not None:
+                need_folder(path)
         from kernelfit.cli.fitting import fit_model
 
         options = {"categorical": categorical or [], "drop": drop or []}
-        if time_limit is not None and method != Method.auto:
-            raise ValueError("expected --time-limit with --method auto alone")
         fit_model(
             output, data, target, out, method=method.value, task=task.value, report=report,
             time_limit=time_limit, holdout=holdout, seed=seed, **options,
@@ -139,14 +163,18 @@ def fit(
 def predict(
     model: Model,
     data: Data,
-    out: Annotated[Path | None, typer.Option(help="Where to write; stdout when left out.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write to; stdout by default.")] = None,
     level: Annotated[
-        float, typer.Option(help="Of prediction intervals.", min=0.5, max=0.999)
+        float, typer.Option(help="Coverage of the prediction intervals.", min=0.5, max=0.999)
     ] = 0.9,
     as_json: AsJson = False,
 ) -> None:
     """Predict the rows of a table: classes and probabilities, or numbers and intervals."""
     with _answering(as_json) as output:
+        need_file(model)
+        need_table(data)
+        if out is not None:
+            need_folder(out)
         from kernelfit.cli.fitting import predict_table
         from kernelfit.cli.tables import write_table
 
@@ -163,24 +191,28 @@ def predict(
 @app.command()
 def cluster(
     data: Data,
-    k: Annotated[
-        str, typer.Option("-k", "--clusters", help="How many clusters, or auto to have it chosen.")
-    ],
-    out: Annotated[Path | None, typer.Option(help="Where to write the rows' clusters.")] = None,
+    k: Annotated[str, typer.Option("-k", "--clusters", help="Number of clusters, or auto.")],
+    out: Annotated[
+        Path | None, typer.Option(help="File to write the cluster of every row to.")
+    ] = None,
     method: Annotated[
-        Clustering | None, typer.Option(help="cdsk, the default for a number, learns weights.")
+        Clustering | None,
+        typer.Option(help="Clustering method; cdsk, the default, learns weights."),
     ] = None,
     categorical: Categorical = None,
     drop: Drop = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Part the rows of a table into clusters."""
+    """Cluster the rows of a table."""
     with _answering(as_json) as output:
-        from kernelfit.cli.fitting import cluster_table
-
         if k != "auto" and not (k.isdecimal() and int(k) >= 2):
             raise ValueError(f"expected --clusters to be auto or a whole number >= 2, got {k!r}")
+        need_table(data)
+        if out is not None:
+            need_folder(out)
+        from kernelfit.cli.fitting import cluster_table
+
         labels = cluster_table(
             data, None if k == "auto" else int(k), None if method is None else method.value,
             categorical or [], drop or [], seed,
@@ -205,10 +237,14 @@ def compare(
     data: Data,
     target: Target,
     methods: Annotated[
-        str, typer.Option(help="Parted by commas: auto, svm, ..., linear, forest, boosting.")
-    ] = "auto,svm,ridge,linear,forest,boosting",
-    folds: Annotated[int, typer.Option(help="Of the outer cross-validation.", min=2)] = 5,
-    time_limit: Annotated[float, typer.Option(help="Seconds for one fit of auto.", min=0.1)] = 30.0,
+        str, typer.Option(help=f"Comma-separated methods: {', '.join((*METHODS, *RIVALS))}.")
+    ] = "auto,svm,ridge,linear,forest,boosting,baseline",
+    folds: Annotated[
+        int, typer.Option(help="Number of folds of the outer cross-validation.", min=2)
+    ] = 5,
+    time_limit: Annotated[
+        float, typer.Option(help="Time limit in seconds for one fit of auto.", min=0.1)
+    ] = 30.0,
     task: TaskOption = Task.auto,
     categorical: Categorical = None,
     drop: Drop = None,
@@ -217,49 +253,52 @@ def compare(
 ) -> None:
     """Compare methods by nested cross-validation, with standard errors and times."""
     with _answering(as_json) as output:
+        names = read_names(methods, (*METHODS, *RIVALS), "methods")
+        need_table(data)
         from kernelfit.cli.compare import compare as run
-        from kernelfit.cli.methods import METHODS, RIVALS, read_problem
+        from kernelfit.cli.methods import read_problem
 
-        names = [name.strip() for name in methods.split(",") if name.strip()]
-        unknown = [name for name in names if name not in (*METHODS, *RIVALS)]
-        if unknown or not names:
-            known = ", ".join((*METHODS, *RIVALS))
-            raise ValueError(f"expected methods among {known}, got {', '.join(unknown) or 'none'}")
         problem = read_problem(data, target, task.value, categorical or [], drop or [])
         found = list(run(names, problem, folds, time_limit, seed, _teller(output)))
-        found.sort(key=lambda one: -one.score[0])
-        measures = ["accuracy", "log loss"] if problem.classify else ["R2", "RMSE"]
+        found.sort(key=lambda one: one.rank)
+        measures = list(found[0].measures)
         output.facts |= {"target": target, "rows": len(problem.y), "task": problem.what}
-        keys = ["method", "seconds", *(f"{m}{end}" for m in measures for end in ("", " error"))]
         output.facts["methods"] = [
-            dict(zip(keys, (one.method, one.seconds, *one.score, *one.loss), strict=True))
+            {"method": one.method, "seconds": one.seconds}
+            | {name: mean for name, (mean, _) in one.measures.items()}
+            | {f"{name} error": error for name, (_, error) in one.measures.items()}
             for one in found
         ]
         rows = [
-            [one.method, f"{one.score[0]:.4f} ± {one.score[1]:.4f}",
-             with_error(*one.loss), seconds(one.seconds)]
+            [one.method, *(with_error(*value) for value in one.measures.values()),
+             seconds(one.seconds)]
             for one in found
         ]  # fmt: skip
         output.table(
             f"{data}: {target}, {problem.what}, {len(problem.y)} rows",
             ["method", *measures, "fit"],
             rows,
-            f"Means over {folds} folds and their standard errors; fit is the time of one fit. "
-            "linear, forest and boosting are scikit-learn's.",
+            f"Means over {folds} folds and their standard errors, the best {measures[0]} first; "
+            "fit is the time of one fit. linear, forest and boosting are scikit-learn's; baseline "
+            "always predicts the class shares or the mean of training.",
         )
 
 
 @app.command()
 def explain(model: Model, as_json: AsJson = False) -> None:
-    """Say what a model is: its parts, what was chosen, what is proved, which columns matter."""
+    """Show a model: its measured score, what was chosen, what is proved, which columns matter."""
     with _answering(as_json) as output:
-        from kernelfit.cli.explain import describe, importances
+        need_file(model)
+        from kernelfit.cli.explain import describe, headline_facts, importances
         from kernelfit.cli.fitting import load_model
+        from kernelfit.inspection.headline import headline
 
         found = load_model(model)
-        facts = describe(found)
+        facts, first = describe(found), headline_facts(found)
         matter = importances(found)
-        output.facts |= facts | ({"importances": dict(matter)} if matter else {})
+        output.facts |= facts | first | ({"importances": dict(matter)} if matter else {})
+        for name, text in headline(first, scored=hasattr(found, "measured_")):
+            output.say(f"{name}: {text}")
         for name, value in facts.items():
             if name not in ("members", "kernels"):
                 output.say(f"{name}: {in_words(value)}")
@@ -275,28 +314,31 @@ def explain(model: Model, as_json: AsJson = False) -> None:
 
 @app.command()
 def reproduce(
-    paper: Annotated[Paper, typer.Argument(help="Whose tables.")],
-    sets: Annotated[str | None, typer.Option(help="Parted by commas; all when left out.")] = None,
-    splits: Annotated[int | None, typer.Option(help="How many; the paper's number.", min=1)] = None,
-    results: Annotated[Path, typer.Option(help="A folder: what is computed is kept there.")] = Path(
+    paper: Annotated[Paper, typer.Argument(help="Paper whose tables to reproduce.")],
+    sets: Annotated[
+        str | None, typer.Option(help="Comma-separated data sets; all by default.")
+    ] = None,
+    splits: Annotated[
+        int | None, typer.Option(help="Number of splits. Default: as in the paper.", min=1)
+    ] = None,
+    results: Annotated[Path, typer.Option(help="Folder in which results are kept.")] = Path(
         "kernelfit-results"
     ),
     as_json: AsJson = False,
 ) -> None:
     """Run a paper's protocol: our figures beside the printed ones. A killed run goes on."""
     with _answering(as_json) as output:
-        from kernelfit.cli.protocols import SPLITS
         from kernelfit.cli.published import published
+
+        known = published(paper.value)
+        all_sets = tuple(known["sets"])
+        names = list(all_sets)
+        if sets is not None:
+            names = read_names(sets, all_sets, f"sets of {paper.value}")
+        from kernelfit.cli.protocols import SPLITS
         from kernelfit.cli.reproduce import reproduce as run
         from kernelfit.cli.reproduce import summary
 
-        known = published(paper.value)
-        names = list(known["sets"]) if sets is None else [name.strip() for name in sets.split(",")]
-        for name in names:
-            if name not in known["sets"]:
-                raise ValueError(
-                    f"expected sets of {paper.value} among {', '.join(known['sets'])}, got {name!r}"
-                )
         path = results / f"{paper.value}.jsonl"
         cells = run(paper.value, names, splits or SPLITS[paper.value], path, _teller(output))
         rows = summary(paper.value, cells)
@@ -325,12 +367,13 @@ def _figure(value: float | None, deviation: float | None) -> str:
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("."),
-    quick: Annotated[bool, typer.Option(help="Few rows and methods, for a trial.")] = False,
+    folder: Annotated[Path, typer.Option(help="Folder to write the report to.")] = Path("."),
+    quick: Annotated[bool, typer.Option(help="Use few rows and methods.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit AutoKernel and the papers' learners to bundled data, and compare them."""
     with _answering(as_json) as output:
+        need_folder(folder / "report")
         from kernelfit.cli.demo import run
 
         run(output, folder, quick, _teller(output))

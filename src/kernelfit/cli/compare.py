@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.metrics import accuracy_score, log_loss, r2_score, root_mean_squared_error
+from sklearn.metrics import (
+    accuracy_score,
+    log_loss,
+    r2_score,
+    roc_auc_score,
+    root_mean_squared_error,
+)
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from kernelfit.cli.methods import Problem, make_estimator
@@ -23,18 +29,22 @@ class Scores:
     Attributes
     ----------
     method : str
-    score : tuple of float
-        Accuracy or R^2, and its standard error.
-    loss : tuple of float
-        Log loss, nan without probabilities, or root mean squared error, and its standard error.
+    measures : dict from str to (float, float)
+        Means over the folds and their standard errors: log loss and area under the ROC curve, nan
+        without probabilities, and accuracy; or root mean squared error and R^2.
     seconds : float
         Mean time of a fit.
     """
 
     method: str
-    score: tuple[float, float]
-    loss: tuple[float, float]
+    measures: dict[str, tuple[float, float]]
     seconds: float
+
+    @property
+    def rank(self) -> tuple[bool, float, float]:
+        """What puts the best method first: log loss, or else accuracy; or the error."""
+        loss, *_, last = (mean for mean, _ in self.measures.values())
+        return bool(np.isnan(loss)), loss if loss == loss else 0.0, -last
 
 
 def compare(
@@ -77,21 +87,24 @@ def compare(
                 warnings.simplefilter("ignore")  # what concerns one fold says little here
                 model.fit(problem.frame.iloc[train], y[train])
                 spent = time.perf_counter() - began
-                found.append((*_scores(model, problem, test), spent))
-        score, loss, spent = np.array(found).T
-        yield Scores(method, _mean(score), _mean(loss), float(spent.mean()))
+                found.append(_scores(model, problem, test) | {"seconds": spent})
+        spent = float(np.mean([one.pop("seconds") for one in found]))
+        measures = {name: _mean(np.array([one[name] for one in found])) for name in found[0]}
+        yield Scores(method, measures, spent)
 
 
 def _scores(model, problem, rows):
-    """Return accuracy and log loss, or R^2 and root mean squared error."""
+    """Return the scores of a fold, the one that decides first."""
     X, y = problem.frame.iloc[rows], problem.y[rows]
+    predicted = model.predict(X)
     if not problem.classify:
-        predicted = model.predict(X)
-        return r2_score(y, predicted), root_mean_squared_error(y, predicted)
-    loss = np.nan
+        return {"RMSE": root_mean_squared_error(y, predicted), "R2": r2_score(y, predicted)}
+    loss = area = np.nan
     if hasattr(model.estimator_, "predict_proba"):
-        loss = log_loss(y, model.predict_proba(X), labels=model.classes_)
-    return accuracy_score(y, model.predict(X)), loss
+        p = model.predict_proba(X)
+        loss = log_loss(y, p, labels=model.classes_)
+        area = roc_auc_score(y, p[:, 1] if p.shape[1] == 2 else p, multi_class="ovr")
+    return {"log loss": loss, "AUC": area, "accuracy": accuracy_score(y, predicted)}
 
 
 def _mean(values):

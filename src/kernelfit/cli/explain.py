@@ -3,12 +3,17 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from sklearn.base import is_regressor
+
+from kernelfit.ensemble.prepared import TableEstimator
+from kernelfit.inspection.headline import fit_facts, measure_classes, measure_numbers
 
 _SHOWN = 10  # members, kernels, features
 
 
 def describe(model: Any) -> dict[str, Any]:
-    """Return what a fitted model is: its parts, choices and certificate.
+    """Return what a fitted model is: its columns, parts and choices.
 
     Parameters
     ----------
@@ -17,7 +22,7 @@ def describe(model: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        Facts that JSON can hold; see `certificate_in_words` for "certificate".
+        Facts that JSON can hold.
     """
     inner = getattr(model, "estimator_", model)
     machine = getattr(inner, "best_estimator_", inner)
@@ -27,23 +32,12 @@ def describe(model: Any) -> dict[str, Any]:
     if hasattr(inner, "classes_"):
         facts["classes"] = inner.classes_.tolist()
     if hasattr(inner, "members_"):
-        if "_cv_score" in vars(inner):  # kept by `cv_score_`, which takes several fits
-            facts["estimated score"] = inner.cv_score_
         facts["members"] = [
             {"member": str(inner.members_[k]), "weight": float(inner.weights_[k])}
             for k in np.argsort(-inner.weights_, kind="stable")
         ]
-        gaps = np.append(inner.certificate_["machines"], inner.certificate_["stack"])
-        facts["relative gap"] = float(np.nanmax(gaps))
     if hasattr(inner, "best_params_"):
         facts["chosen"] = dict(inner.best_params_)
-        facts["estimated score"] = float(inner.best_score_)
-    if hasattr(machine, "support_"):
-        facts["support vectors"] = len(machine.support_)
-    if hasattr(machine, "dual_gap_") and hasattr(machine, "objective_"):
-        gap, objective = np.atleast_1d(machine.dual_gap_), np.atleast_1d(machine.objective_)
-        relative = gap / np.maximum(np.abs(objective), np.finfo(float).tiny)
-        facts["relative gap"] = float(relative.max())
     if hasattr(machine, "weights_") and hasattr(machine, "bank_"):
         total = np.atleast_2d(machine.weights_).sum(axis=0)
         facts["kernels"] = [
@@ -51,20 +45,21 @@ def describe(model: Any) -> dict[str, Any]:
             for k in np.argsort(-total)[:_SHOWN]
             if total[k]
         ]
-    if hasattr(machine, "compression_"):
-        facts["certificate"] = "none: the machine was compressed after its training"
-    elif "relative gap" in facts:
-        facts["certificate"] = certificate_in_words(facts["relative gap"])
     return facts
 
 
-def certificate_in_words(gap: float) -> str:
-    """Return what a relative duality gap proves."""
-    if np.isnan(gap):
-        return "no proof of optimality: the kernel is indefinite"
-    if gap < 1e-6:
-        return "the optimum of its training problem, to within a millionth"
-    return f"within {100 * gap:.2g} % of the optimum of its training problem"
+def headline_facts(model: Any) -> dict[str, Any]:
+    """Return the facts of a model's headline: those of its training, and what was measured."""
+    return fit_facts(getattr(model, "estimator_", model)) | vars(model).get("measured_", {})
+
+
+def measure(model: TableEstimator, X: pd.DataFrame, y: Any, y_train: Any) -> dict[str, Any]:
+    """Return what a model is worth on rows that training did not see, beside a constant."""
+    predicted = model.predict(X)
+    if is_regressor(model.estimator_):
+        return measure_numbers(y, predicted, y_train)
+    p = model.predict_proba(X) if hasattr(model.estimator_, "predict_proba") else None
+    return measure_classes(y, predicted, y_train, p, model.classes_)
 
 
 def importances(model: Any) -> list[tuple[str, float]]:

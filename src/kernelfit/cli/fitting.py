@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import train_test_split
 
-from kernelfit.cli.explain import describe
+from kernelfit.cli.arguments import TableError, called, need_file
+from kernelfit.cli.explain import describe, headline_facts, measure
 from kernelfit.cli.methods import Problem, make_estimator, read_problem
-from kernelfit.cli.output import Output, number, seconds
-from kernelfit.cli.tables import TableError, need_file, need_folder, read_table
+from kernelfit.cli.output import Output
+from kernelfit.cli.tables import read_table
 from kernelfit.clustering.auto import KernelClustering
 from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.clustering.kernel_kmeans import KernelKMeans
 from kernelfit.ensemble.prepared import TableEstimator
+from kernelfit.inspection.headline import headline
 from kernelfit.io.files import load, save
 from kernelfit.utils.table import read_schema
 from kernelfit.utils.views import learn_view
@@ -44,9 +45,6 @@ def fit_model(
     """Fit a model to a table, test it on rows that were held out, save it and report on it."""
     problem = read_problem(data, target, task, categorical, drop)
     write_report = None if report is None else report_writer()
-    need_folder(out)
-    if report is not None:
-        need_folder(report)
     width = problem.frame.shape[1]
     columns = "1 column" if width == 1 else f"{width} columns"
     rows = f"{len(problem.y)} rows, {columns}; {target}: {problem.what}"
@@ -57,27 +55,26 @@ def fit_model(
     began = time.perf_counter()
     model.fit(problem.frame.iloc[train], problem.y[train])
     spent = time.perf_counter() - began
-    facts = describe(model)
-    said = f"{facts['model']} fitted to {len(train)} rows in {seconds(spent)}"
-    if "certificate" in facts:
-        said += f": {facts['certificate']}"
-    output.say(said, seconds=spent, **facts)
+    model.measured_ = {"training rows": len(train), "seconds": spent}
     if len(test):
-        score = accuracy_score if problem.classify else r2_score
-        value = float(score(problem.y[test], model.predict(problem.frame.iloc[test])))
-        name = "accuracy" if problem.classify else "R2"
-        said = f"{name} on {len(test)} rows held out: {number(value)}"
-        output.say(said, **{f"test {name}": value})
+        model.measured_ |= measure(
+            model, problem.frame.iloc[test], problem.y[test], problem.y[train]
+        )
     elif holdout:
-        output.say("not tested: too few rows to hold some out")
+        model.measured_["untested"] = "too few rows to hold some out"
+    facts = headline_facts(model)
+    output.facts |= describe(model) | facts
+    output.say(f"fitted {output.facts['model']}")
+    for name, text in headline(facts):
+        output.say(f"{name}: {text}")
     save(model, out)
     output.say(f"model written to {out}", out=str(out))
     if write_report is not None:
-        frames = [_features(model, problem, rows) for rows in (train, test)]
+        frames = [model.features(problem.frame.iloc[rows]) for rows in (train, test)]
         held_out = (frames[1], problem.y[test]) if len(test) else (None, None)
         write_report(
             model.estimator_, frames[0], problem.y[train], report,
-            X_test=held_out[0], y_test=held_out[1], title=f"{target} in {data.name}",
+            X_test=held_out[0], y_test=held_out[1], title=f"{target} in {called(data).name}",
         )  # fmt: skip
         output.say(f"report written to {report}", report=str(report))
 
@@ -89,14 +86,6 @@ def report_writer() -> Callable[..., Any]:
     except ImportError as error:
         raise ImportError(f"a report needs {error.name}: pip install 'kernelfit[report]'") from None
     return write_report
-
-
-def _features(model: TableEstimator, problem: Problem, rows: Any) -> pd.DataFrame:
-    """Return what the estimator sees of some rows, with names."""
-    found = model.features(problem.frame.iloc[rows])
-    if isinstance(found, pd.DataFrame):
-        return found
-    return pd.DataFrame(found, columns=model.feature_names())
 
 
 def _parts(problem: Problem, holdout: float, seed: int) -> tuple[Any, Any]:
@@ -139,7 +128,7 @@ def predict_table(path: Path, data: Path, level: float) -> pd.DataFrame:
     try:
         return _predictions(model, frame, level)
     except (TypeError, ValueError) as error:
-        raise TableError(f"{data}: {error}") from None
+        raise TableError(f"{called(data)}: {error}") from None
 
 
 def _predictions(model: TableEstimator, frame: pd.DataFrame, level: float) -> pd.DataFrame:
@@ -187,7 +176,7 @@ def cluster_table(
     if k is None:
         return pd.DataFrame({"cluster": KernelClustering(random_state=seed).fit(frame).labels_})
     if len(frame) < k:
-        raise TableError(f"expected at least {k} rows in {data}, got {len(frame)}")
+        raise TableError(f"expected at least {k} rows for {k} clusters, got {len(frame)} in {data}")
     schema = read_schema(frame)
     table = schema.read(frame)
     X = learn_view(table, schema.is_category, np.ones(len(table)), "standard")(table)

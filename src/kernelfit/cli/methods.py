@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -15,7 +16,8 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, RidgeCV
 
 import kernelfit.ensemble.auto as auto
-from kernelfit.cli.tables import TableError, need_column, read_table
+from kernelfit.cli.arguments import TableError, called
+from kernelfit.cli.tables import need_column, read_table
 from kernelfit.ensemble.prepared import TableEstimator
 from kernelfit.estimators.union import KernelUnionClassifier, KernelUnionRegressor
 from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
@@ -36,8 +38,6 @@ OURS = {
     "mkl": (MKLClassifierCV, MKLRegressorCV),
     "union": (KernelUnionClassifier, KernelUnionRegressor),
 }
-METHODS = ("auto", *OURS)
-RIVALS = ("linear", "forest", "boosting")  # of scikit-learn
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Problem:
     Attributes
     ----------
     frame : DataFrame
-        The features.
+        The features; its index says where the rows come from.
     y : ndarray
         Class labels or numbers.
     target : str
@@ -93,6 +93,7 @@ def read_problem(
     Problem
     """
     frame = read_table(path, categorical, [name for name in drop if name != target])
+    path = called(path)
     need_column(frame, target, path)
     where = f"column {target!r} of {path}"
     y = frame[target].to_numpy()
@@ -112,7 +113,7 @@ def read_problem(
     classify = _holds_classes(y, len(values)) if task == "auto" else task == "classification"
     if classify:
         y = _labels(y, where)
-    return Problem(frame.reset_index(drop=True), y, target, classify, int((~present).sum()))
+    return Problem(frame, y, target, classify, int((~present).sum()))
 
 
 def _holds_classes(y: Any, n_values: int) -> bool:
@@ -167,6 +168,8 @@ def make_estimator(
         inner = LogisticRegression(max_iter=2000) if classify else RidgeCV(10.0 ** np.arange(-3, 4))
     elif method == "forest":
         inner = (RandomForestClassifier if classify else RandomForestRegressor)(random_state=seed)
+    elif method == "baseline":
+        inner = DummyClassifier() if classify else DummyRegressor()
     else:
         boosting = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
         inner = boosting(random_state=seed)

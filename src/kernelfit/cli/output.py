@@ -64,7 +64,7 @@ class Output:
     def end(self) -> None:
         """Print the JSON object."""
         if self.as_json:
-            print(json.dumps(self.facts, ensure_ascii=False, default=_plain))
+            print(json.dumps(_finite(self.facts), ensure_ascii=False, default=_plain))
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -92,6 +92,15 @@ def in_words(value: Any) -> str:
 def seconds(value: float) -> str:
     """Return a time in words."""
     return f"{value:.1f} s" if value < 100 else f"{value / 60:.1f} min"
+
+
+def _finite(value: Any) -> Any:
+    """Return facts with null in place of what JSON has no number for."""
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _plain(value: Any) -> Any:

@@ -1,14 +1,24 @@
 """Tables from files: CSV, TSV and Parquet, with complaints that name the file and the column.
 
+Text may be compressed, by gzip, xz, bzip2 or zip, and may come from standard input, "-". The rows
+of text go by the line of the file at which they begin, the first line being 1; those of Parquet by
+the index that pandas reads.
+
 Text is UTF-8 or else Latin-1; fields are parted by commas, semicolons, tabs or bars, whichever
 gives equal lines; a column is numbers where all its values are, with points or commas as decimals,
 and text otherwise. What is between, numbers and text in one column, is refused unless the column
 is named as one of categories; so are dates, also as text, of which many differ.
 """
 
+import bz2
 import csv
+import gzip
 import io
+import lzma
 import re
+import sys
+import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +26,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kernelfit.cli.arguments import STDIN, TableError, called, need_table
 from kernelfit.utils.table import holds_dates
 from kernelfit.utils.values import DATES, is_date, is_missing, is_number, what_is_odd
 
@@ -23,11 +34,17 @@ MAX_COLUMNS = 5000
 MISSING = frozenset({"", "?", "-", "na", "n/a", "#n/a", "nan", "null", "none", "missing"})
 _COMMA = re.compile(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?")
 _PARQUET, _TABS = (".parquet", ".pq"), (".tsv", ".tab")
+_COMPRESSED = {b"\x1f\x8b": gzip.decompress, b"\xfd7zXZ": lzma.decompress, b"BZh": bz2.decompress}
+_DAMAGES = (
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 _SAMPLE = 50  # lines that say what parts the fields
-
-
-class TableError(ValueError):
-    """What is wrong with a file, in one sentence."""
 
 
 def read_table(
@@ -51,9 +68,12 @@ def read_table(
     Returns
     -------
     DataFrame
+        Its index says where the rows come from.
     """
-    need_file(path)
-    frame = _read_parquet(path) if path.suffix.lower() in _PARQUET else _read_text(path)
+    need_table(path)
+    is_text = path.suffix.lower() not in _PARQUET
+    frame = _read_text(path) if is_text else _read_parquet(path)
+    path = called(path)
     if not len(frame):
         raise TableError(f"expected rows in {path}, got none below the names of the columns")
     for name in (*categorical, *drop, *(only or ())):
@@ -63,24 +83,12 @@ def read_table(
         if name in drop:
             continue
         values = frame[name].to_numpy(dtype=object)
-        values = _convert(values, name, path, name in categorical)
+        unit = "line" if is_text else "row"
+        values = _convert(values, name, path, name in categorical, (unit, frame.index))
         # Of the type of categories: else text that is numbers would be read as such.
         dtype = "category" if name in categorical else values.dtype
-        columns[name] = pd.Series(values, dtype=dtype)
-    return pd.DataFrame(columns)
-
-
-def need_file(path: Path) -> None:
-    """Raise TableError unless there is a file."""
-    if not path.is_file():
-        why = "is none" if path.exists() else "does not exist"
-        raise TableError(f"expected a file, got {str(path)!r}, which {why}")
-
-
-def need_folder(path: Path) -> None:
-    """Raise TableError unless there is a folder to write a file to."""
-    if not path.resolve().parent.is_dir():
-        raise TableError(f"expected a folder for {path}, got {str(path.parent)!r}, which is none")
+        columns[name] = pd.Series(values, dtype=dtype, index=frame.index)
+    return pd.DataFrame(columns, index=frame.index)
 
 
 def need_column(frame: pd.DataFrame, name: str, path: Path) -> None:
@@ -92,14 +100,26 @@ def need_column(frame: pd.DataFrame, name: str, path: Path) -> None:
 
 
 def write_table(frame: pd.DataFrame, path: Path | None) -> None:
-    """Write a table in the format that the name of the file says; to stdout when None."""
-    if path is None:
-        print(frame.to_csv(index=False), end="")
-    elif path.suffix.lower() in _PARQUET:
+    """Write a table in the format that the name of the file says; to stdout when None.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    path : Path or None
+        In text, numbers have ten digits and probabilities six.
+    """
+    if path is not None and path.suffix.lower() in _PARQUET:
         _with_pyarrow(path, lambda: frame.to_parquet(path, index=False))
     else:
-        separator = "\t" if path.suffix.lower() in _TABS else ","
-        frame.to_csv(path, index=False, sep=separator)
+        frame = frame.copy()
+        for name in frame.columns[[dtype.kind == "f" for dtype in frame.dtypes]]:
+            digits = 6 if name.startswith("probability of ") else 10
+            frame[name] = [float(f"{value:.{digits}g}") for value in frame[name]]
+        separator = "\t" if path is not None and _has_tabs(path) else ","
+        if path is None:
+            print(frame.to_csv(index=False), end="")
+        else:
+            frame.to_csv(path, index=False, sep=separator)
 
 
 def _with_pyarrow(path: Path, work: Any) -> Any:
@@ -129,23 +149,27 @@ def _check_width(width: int, path: Path) -> None:
 
 
 def _read_text(path: Path) -> pd.DataFrame:
-    raw = path.read_bytes()
+    raw = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
+    path = called(path)
+    raw = _decompressed(raw, path)
     if b"\0" in raw:
-        raise TableError(f"expected text or a name ending in .parquet, got {path}")
+        raise TableError(
+            f"expected text, or Parquet with a name ending so, got {path}, which is binary"
+        )
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
-    mark = "\t" if path.suffix.lower() in _TABS else _delimiter(text)
+    mark = "\t" if _has_tabs(path) else _delimiter(text)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    rows, begin = [], 1
     try:
-        rows = [
-            (lines.line_num, [field.strip() for field in row])
-            for row in lines
-            if len(row) > 1 or "".join(row).strip()  # no blank line
-        ]
+        for row in lines:
+            if len(row) > 1 or "".join(row).strip():  # no blank line
+                rows.append((begin, [field.strip() for field in row]))
+            begin = lines.line_num + 1  # fields in quotes may hold several lines
     except csv.Error as error:
-        raise TableError(f"expected a table, got {path}: line {lines.line_num}: {error}") from None
+        raise TableError(f"expected a table, got {path}: line {begin}: {error}") from None
     if not (raw.strip() and rows):
         raise TableError(f"expected a table, got {path}, which is empty")
     head, *records = (row for _, row in rows)
@@ -157,7 +181,31 @@ def _read_text(path: Path) -> pd.DataFrame:
                 f"{number}"
             )
     values = np.array(records, dtype=object).reshape(len(records), len(names))
-    return pd.DataFrame(values, columns=names)
+    index = pd.Index([number for number, _ in rows[1:]], name=f"line of {path.name}")
+    return pd.DataFrame(values, columns=names, index=index)
+
+
+def _has_tabs(path: Path) -> bool:
+    """Return whether the name of a file, compressed or not, says that tabs separate its fields."""
+    packed = path.suffix.lower() in (".gz", ".xz", ".bz2", ".zip")
+    return (path.with_suffix("") if packed else path).suffix.lower() in _TABS
+
+
+def _decompressed(raw: bytes, path: Path) -> bytes:
+    """Return the text in a compressed file, which its first bytes announce, or the file itself."""
+    try:
+        if raw.startswith(b"PK\3\4"):
+            with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+                names = archive.namelist()
+                texts = [archive.read(name) for name in names[:1]]
+            if len(names) == 1:
+                return texts[0]
+        else:
+            kinds = (work for magic, work in _COMPRESSED.items() if raw.startswith(magic))
+            return next(kinds, bytes)(raw)
+    except _DAMAGES as error:
+        raise TableError(f"expected a table, got {path}, which is damaged: {error}") from None
+    raise TableError(f"expected one table in {path}, got {len(names)} files")
 
 
 def _names(head: list[str], path: Path) -> list[str]:
@@ -185,7 +233,7 @@ def _delimiter(text: str) -> str:
     return max(",;\t|", key=quality)
 
 
-def _convert(values: Any, name: str, path: Path, as_text: bool) -> Any:
+def _convert(values: Any, name: str, path: Path, as_text: bool, where: Any) -> Any:
     """Return a column as numbers, or as text."""
     present = np.array([not _is_missing(value) for value in values])
     given = values[present]
@@ -211,9 +259,11 @@ def _convert(values: Any, name: str, path: Path, as_text: bool) -> Any:
     if any(good):
         rows = np.flatnonzero(present)
         a, b = rows[good.index(True)], rows[good.index(False)]
+        unit, names = where
+        first, odd = f"{values[a]!r} in {unit} {names[a]}", f"{values[b]!r} in {unit} {names[b]}"
         raise TableError(
-            f"expected numbers or text in column {name!r} of {path}, got {values[a]!r} in row "
-            f"{a + 1} and {values[b]!r} in row {b + 1}; --categorical {name!r} makes it text"
+            f"expected numbers or text in column {name!r} of {path}, got {first} and {odd}; "
+            f"--categorical {name!r} makes it text"
         )
     return text
 

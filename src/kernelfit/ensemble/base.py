@@ -3,6 +3,7 @@
 import warnings
 from numbers import Integral, Real
 from os import PathLike
+from types import FunctionType
 from typing import ClassVar
 
 import numpy as np
@@ -21,13 +22,13 @@ from kernelfit.ensemble.part import Machines, TrainingPart
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.checkpoint import Checkpoint
 from kernelfit.utils.digest import digest
-from kernelfit.utils.folds import split_folds
+from kernelfit.utils.folds import missing_classes, split_folds
 from kernelfit.utils.progress import ProgressBar
 from kernelfit.utils.sklearn_private import Interval, StrOptions
-from kernelfit.utils.table import as_table, check_table, read_schema
+from kernelfit.utils.table import as_table, check_table, check_width, read_schema
 from kernelfit.utils.threads import one_blas_thread, threads_for
 from kernelfit.utils.torch_device import load_torch
-from kernelfit.utils.validation import check_weights
+from kernelfit.utils.validation import as_plain, check_weights
 
 _FEW_MEMBERS = 3  # of an ensemble that a limit of time cut short are a weak model
 # Attributes that are computed on first use, which `hasattr` is too, and where they are kept.
@@ -84,6 +85,19 @@ class AutoKernel(BaseEstimator):
         self.random_state = random_state
         self.device = device
         self.verbose = verbose
+
+    def __init_subclass__(cls, **options):
+        """Give a subclass a constructor of its own, so that errors name the subclass."""
+        super().__init_subclass__(**options)
+        if "__init__" not in vars(cls):
+            shared = cls.__init__
+            own = FunctionType(
+                shared.__code__, shared.__globals__, argdefs=shared.__defaults__,
+                closure=shared.__closure__,
+            )  # fmt: skip
+            own.__kwdefaults__ = shared.__kwdefaults__
+            own.__qualname__ = f"{cls.__qualname__}.__init__"
+            cls.__init__ = own  # type: ignore[method-assign]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -143,9 +157,10 @@ class AutoKernel(BaseEstimator):
 
     def _check_training_data(self, X, y):
         """Return the table and the targets, checked; store the names of the features."""
-        X = as_table(X)
+        X, y = as_table(X), as_plain(y)
         if hasattr(X, "columns"):
             X, y = validate_data(self, X, y, skip_check_array=True)
+            check_width(X)
             check_consistent_length(X, y)
         else:
             if issparse(X):
@@ -185,6 +200,10 @@ class AutoKernel(BaseEstimator):
                 folds.append((train, test))
         if not folds:
             raise ValueError("expected cv to give at least one fold with test rows, got none")
+        if is_classifier(self):
+            message = missing_classes(y[rows], folds)
+            if message:
+                warnings.warn(message, UserWarning, stacklevel=3)
         return folds
 
     def _learn(self, data, rows, folds, seed, clock, weighted):

@@ -34,6 +34,8 @@ class TableEstimator(BaseEstimator):
         The columns that it was fitted on.
     text_columns_ : list of str
         Those that are no numbers.
+    measured_ : dict
+        What was measured beside the fit, such as its score on held-out rows; `fit` sets none.
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -75,16 +77,15 @@ class TableEstimator(BaseEstimator):
             self._view = learn_view(table, self._schema.is_category, ones, "standard")
 
     def features(self, X):
-        """Return what the estimator sees of a frame: AutoKernel the columns, others numbers."""
+        """Return the frame that the estimator sees: for AutoKernel the columns, else numbers."""
         X = X[self.columns_]
         if isinstance(self.estimator, AutoKernel):
             return X
-        return self._view(self._schema.read(X))
+        values = self._view(self._schema.read(X))
+        return type(X)(values, columns=self._feature_names(), index=X.index)
 
-    def feature_names(self):
-        """Return the names of the features: those of their columns, numbered where several."""
-        if isinstance(self.estimator, AutoKernel):
-            return list(self.columns_)
+    def _feature_names(self):
+        """Return the names of these numbers: those of their columns, numbered where several."""
         sources = [self.columns_[j] for j in self._view.sources]
         several = Counter(sources)
         seen: Counter[str] = Counter()

@@ -18,6 +18,7 @@ from kernelfit.learners.training import TrainingGram, fits
 from kernelfit.solvers.reduced_set import reduce_support
 from kernelfit.utils.memory import cache_bytes
 from kernelfit.utils.threads import threads_for
+from kernelfit.utils.validation import as_dense
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,9 @@ def compress(
     before = estimator._coef_of(range(n_problems))
     if dtype == "float32" and max_change is None and max_points is None:
         bounds = _rounding(estimator, before, dtype)
-        return _with_coef(estimator, estimator.dual_coef_, np.zeros(n_problems), bounds, dtype)
+        return _with_coef(
+            estimator, as_dense(estimator.dual_coef_), np.zeros(n_problems), bounds, dtype
+        )
     asked = max_change
     max_change, max_points = _check_limits(max_change, max_points, len(estimator.support_))
     if dtype == "float32":  # the other half is for its rounding
@@ -174,7 +177,9 @@ def compress(
                 f"expected a larger max_change or max_points for dtype='float32', got {asked:g} "
                 f"and {max_points}"
             )
-        return _with_coef(estimator, estimator.dual_coef_, np.zeros(n_problems), rounding, dtype)
+        return _with_coef(
+            estimator, as_dense(estimator.dual_coef_), np.zeros(n_problems), rounding, dtype
+        )
     bounds += rounding
     return _with_coef(estimator, coef, distances, bounds, dtype)
 
@@ -259,7 +264,9 @@ def _with_coef(estimator: Any, coef: Any, distances: Any, bounds: Any, dtype: st
     machine.support_ = estimator.support_[kept]
     machine.support_vectors_ = estimator.support_vectors_[kept]
     machine.n_support_ = np.bincount(labels[kept], minlength=len(estimator.n_support_))
-    machine.dual_coef_ = np.ascontiguousarray(coef[:, kept])
+    dual = np.ascontiguousarray(coef[:, kept])
+    thin = sparse.issparse(estimator.dual_coef_)
+    machine.dual_coef_ = type(estimator.dual_coef_)(dual) if thin else dual
     several = np.ndim(estimator.dual_gap_) > 0
     claims = {"objective_": np.nan, "dual_gap_": np.nan, "status_": "compressed"}
     for name, value in {**claims, "converged_": False}.items():

@@ -18,7 +18,7 @@ from kernelfit.estimators.columns import in_unit, kind_of_targets
 from kernelfit.kernels.forest import Forest, LeafKernel, RatioKernel
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.sklearn_private import Interval, StrOptions
-from kernelfit.utils.validation import check_labels, check_targets
+from kernelfit.utils.validation import as_plain, check_labels, check_targets
 
 _LEAST_RANGE = 1e-7  # below which scikit-learn's trees take a feature for constant
 _FORESTS = {
@@ -178,7 +178,7 @@ class ForestKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if unsupervised:
             X = validate_data(self, X, dtype=np.float64)
         else:
-            X, y = validate_data(self, X, y, dtype=np.float64)
+            X, y = validate_data(self, X, as_plain(y), dtype=np.float64)
         self.task_ = "unsupervised" if unsupervised else self._task_of(y)
         if self.task_ == "regression":
             y, _ = in_unit(check_targets(y))  # the trees are the same in any unit

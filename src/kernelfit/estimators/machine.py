@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -21,7 +22,7 @@ from kernelfit.utils.jobs import n_threads, run_in_order
 from kernelfit.utils.progress import GapForecast, show_progress
 from kernelfit.utils.sklearn_private import Interval
 from kernelfit.utils.threads import one_blas_thread, threads_for
-from kernelfit.utils.validation import check_weights
+from kernelfit.utils.validation import as_dense, as_plain, check_weights
 
 _CHUNK_BYTES = 2**26  # of kernel values computed at a time in prediction
 # The same for a kernel that has prepared the support vectors: they stay near the processor; but no
@@ -86,7 +87,7 @@ class KernelMachine(BaseEstimator):
 
     def _check_training_data(self, X, y, owner=None):
         """Return checked data. Names of features are stored in, and errors name, the owner."""
-        X, y = validate_data(self if owner is None else owner, X, y, dtype=np.float64)
+        X, y = validate_data(owner or self, X, as_plain(y), dtype=np.float64)
         return X, self._check_targets(y)
 
     def _check_test_data(self, X, owner=None):
@@ -223,7 +224,8 @@ class KernelMachine(BaseEstimator):
 
         self.support_ = rows[support]
         self.n_support_ = np.bincount(labels[self.support_], minlength=labels.max() + 1)
-        self.dual_coef_ = coef[:, support]
+        # As in scikit-learn, a sparse array beside sparse support vectors.
+        self.dual_coef_ = type(X)(coef[:, support]) if sparse.issparse(X) else coef[:, support]
         self.witness_coef_ = witness[:, support]
         self.intercept_ = np.concatenate([result.intercept for result in results])
         self.objective_ = one_or_all([float(result.objective) for result in results])
@@ -250,10 +252,10 @@ class KernelMachine(BaseEstimator):
         coef = getattr(self, "dual_coef_", None)
         if not self.warm_start or coef is None:
             return {}
-        if self.shape_fit_[0] != n_samples or len(coef) != plan.shape[1]:
+        if self.shape_fit_[0] != n_samples or coef.shape[0] != plan.shape[1]:
             return {}
-        start = np.zeros((len(coef), n_samples))
-        start[:, self.support_] = coef
+        start = np.zeros((coef.shape[0], n_samples))
+        start[:, self.support_] = as_dense(coef)
         thetas = self._thetas if len(self._thetas) == len(plan.groups) else None
         return {"coef": start[:, rows], "thetas": thetas}
 
@@ -355,7 +357,7 @@ class KernelMachine(BaseEstimator):
 
     def _combined(self, K):
         """Return the decision values from the kernel of points with the support vectors."""
-        return decision_values(K, self.dual_coef_, self.intercept_, self.n_support_)
+        return decision_values(K, as_dense(self.dual_coef_), self.intercept_, self.n_support_)
 
     def _own_rows(self, number, used):
         """Return which of a kernel's own points some support vectors are."""
@@ -367,8 +369,8 @@ class KernelMachine(BaseEstimator):
 
     def _coef_of(self, problems):
         """Return the coefficients of some problems at all support vectors, a row each."""
-        n = len(self.intercept_)
-        coef = [problem_coef(self.dual_coef_, self.n_support_, k, n) for k in problems]
+        n, dual = len(self.intercept_), as_dense(self.dual_coef_)
+        coef = [problem_coef(dual, self.n_support_, k, n) for k in problems]
         return np.stack(coef)
 
     def _chunk_values(self, X):

@@ -23,7 +23,7 @@ from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import threads_for
 from kernelfit.utils.torch_device import load_torch
-from kernelfit.utils.validation import check_sizes, check_weights
+from kernelfit.utils.validation import as_plain, check_sizes, check_weights
 
 _MAX_PAIRS = 1000  # drawn unless another number is asked for
 
@@ -221,7 +221,7 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._validate_params()
         self._check_device()
         fitted = blank_copy(self)
-        X, y = validate_data(fitted, X, y, dtype=np.float64, multi_output=True)
+        X, y = validate_data(fitted, X, as_plain(y), dtype=np.float64, multi_output=True)
         weight = check_weights(sample_weight, len(X))
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         columns, labelled = target_columns(y, self.task)

@@ -21,6 +21,7 @@ from kernelfit.learners.multiple.proportional import proportional
 from kernelfit.learners.positive_matrix import merge_rows
 from kernelfit.tasks.multiclass import problem_coef
 from kernelfit.utils.sklearn_private import Interval, StrOptions
+from kernelfit.utils.validation import as_plain
 
 COMBINATIONS = {"average", "simple", "lp", "align", "alignment", "pwmk", "bayes"}
 _MAX_DEEP = 1e75  # of a kernel: products of two of its squares are finite
@@ -53,7 +54,7 @@ class MultipleKernelMachine(KernelMachine):
         X, y = validate_data(
             owner,
             X,
-            y,
+            as_plain(y),
             dtype=(np.float64, np.float32) if stacked else np.float64,
             allow_nd=stacked,
             ensure_all_finite=not stacked,

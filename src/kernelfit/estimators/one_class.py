@@ -11,6 +11,7 @@ from kernelfit.estimators.svm import FixedKernelMachine
 from kernelfit.kernels.base import diagonal
 from kernelfit.tasks.losses import one_class
 from kernelfit.utils.sklearn_private import Interval
+from kernelfit.utils.validation import as_dense
 
 _BOUNDARY = 1e-7  # of the threshold: what is closer to it is inside
 _ROUNDING = 1e-12
@@ -66,9 +67,9 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
         The support vectors. Absent with a precomputed kernel.
     n_support_ : ndarray of shape (1,)
         Number of support vectors.
-    dual_coef_ : ndarray of shape (1, n_SV)
-        Coefficients beta; their sum is 1. Those of scikit-learn's OneClassSVM are
-        :math:`\nu W` times as large, and so are its decision values.
+    dual_coef_ : {ndarray, sparse matrix} of shape (1, n_SV)
+        Coefficients beta, sparse where X is; their sum is 1. Those of scikit-learn's OneClassSVM
+        are :math:`\nu W` times as large, and so are its decision values.
     witness_coef_ : ndarray of shape (1, n_SV)
         The coefficients that prove the lower bound: `dual_coef_` itself.
     intercept_ : ndarray of shape (1,)
@@ -93,7 +94,7 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
         Objective and gap after every round.
     kernel_ : callable or None
         The kernel ``k(X, Y)`` with its parameters resolved; None when precomputed.
-    coef_ : ndarray of shape (1, n_features)
+    coef_ : {ndarray, sparse matrix} of shape (1, n_features)
         Weights of the features, for the linear kernel.
     gamma_ : float or ndarray
         The value of gamma, for kernels that have one.
@@ -215,7 +216,7 @@ class KernelOneClass(OutlierMixin, FixedKernelMachine):
         self.intercept_ = np.array([-self.offset_])
         # Points around the origin cannot be separated from it: the optimum is 0, to which no gap
         # is relative. It is at most this sum, as the kernel is convex.
-        size = float(self.dual_coef_[0] @ self._support_diagonal(X))
+        size = float(as_dense(self.dual_coef_)[0] @ self._support_diagonal(X))
         if self.dual_gap_ <= _ROUNDING * size:
             self.converged_, self._endings = True, ["tolerance"]
 

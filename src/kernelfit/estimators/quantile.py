@@ -77,8 +77,8 @@ class KernelQuantileRegressor(RegressorMachine, FixedKernelMachine):
         The support vectors. Absent with a precomputed kernel.
     n_support_ : ndarray of shape (1,)
         Number of support vectors.
-    dual_coef_ : ndarray of shape (n_quantiles, n_SV)
-        Coefficients beta.
+    dual_coef_ : {ndarray, sparse matrix} of shape (n_quantiles, n_SV)
+        Coefficients beta, sparse where X is.
     witness_coef_ : ndarray of shape (n_quantiles, n_SV)
         The coefficients that prove the lower bound: `dual_coef_` itself.
     intercept_ : ndarray of shape (n_quantiles,)
@@ -100,7 +100,7 @@ class KernelQuantileRegressor(RegressorMachine, FixedKernelMachine):
         Objective and gap after every round.
     kernel_ : callable or None
         The kernel ``k(X, Y)`` with its parameters resolved; None when precomputed.
-    coef_ : ndarray of shape (n_quantiles, n_features)
+    coef_ : {ndarray, sparse matrix} of shape (n_quantiles, n_features)
         Weights of the features, for the linear kernel.
     gamma_ : float or ndarray
         The value of gamma, for kernels that have one.

@@ -15,7 +15,7 @@ from kernelfit.families.random_features import align_weights
 from kernelfit.kernels.standard import scale_gamma
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.sklearn_private import Interval, StrOptions
-from kernelfit.utils.validation import check_weights
+from kernelfit.utils.validation import as_plain, check_weights
 
 _CHUNK_BYTES = 2**26  # of features computed at a time
 
@@ -132,7 +132,9 @@ class RandomFeatureAlignment(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         self._validate_params()
         fitted = blank_copy(self)
-        X, y = validate_data(fitted, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True)
+        X, y = validate_data(
+            fitted, X, as_plain(y), accept_sparse="csr", dtype=np.float64, multi_output=True
+        )
         columns, exponent = in_unit(target_columns(y, self.task)[0])
         weight = check_weights(sample_weight, X.shape[0])
         mass = weight / weight.sum()

@@ -3,7 +3,6 @@
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.regressor import RegressorMachine
@@ -11,6 +10,7 @@ from kernelfit.estimators.standard import DEVICE, StandardKernelMachine
 from kernelfit.learners.plan import Plan
 from kernelfit.learners.ridge import RidgeLearner
 from kernelfit.tasks.multiclass import Problem
+from kernelfit.utils.validation import as_dense
 
 # Without iterations there is nothing to go on from.
 _CONSTRAINTS = {
@@ -84,8 +84,8 @@ class KernelRidgeRegressor(RegressorMachine, RidgeMachine):
         These points. Absent with a precomputed kernel.
     n_support_ : ndarray of shape (1,)
         Their number.
-    dual_coef_ : ndarray of shape (n_targets, n_SV)
-        Coefficients beta.
+    dual_coef_ : {ndarray, sparse matrix} of shape (n_targets, n_SV)
+        Coefficients beta, sparse where X is.
     witness_coef_ : ndarray of shape (n_targets, n_SV)
         The coefficients that prove the lower bound: `dual_coef_` itself.
     intercept_ : ndarray of shape (n_targets,)
@@ -106,7 +106,7 @@ class KernelRidgeRegressor(RegressorMachine, RidgeMachine):
         Objective and gap.
     kernel_ : callable or None
         The kernel ``k(X, Y)`` with its parameters resolved; None when precomputed.
-    coef_ : ndarray of shape (n_targets, n_features)
+    coef_ : {ndarray, sparse matrix} of shape (n_targets, n_features)
         Weights of the features, for the linear kernel.
     gamma_ : float or ndarray
         The value of gamma, for kernels that have one.
@@ -168,7 +168,7 @@ class KernelRidgeRegressor(RegressorMachine, RidgeMachine):
         self.verbose = verbose
 
     def _check_targets(self, y):
-        return super()._check_targets(y.toarray() if sparse.issparse(y) else y)
+        return super()._check_targets(as_dense(y))
 
     def _make_plan(self, learner, targets, unit_cost):
         self._one_target = targets.ndim == 1
@@ -238,9 +238,9 @@ class KernelRidgeClassifier(ClassifierMachine, RidgeMachine):
         These points. Absent with a precomputed kernel.
     n_support_ : ndarray of shape (n_classes,)
         Number of them in each class.
-    dual_coef_ : ndarray of shape (1, n_SV) or (n_classes, n_SV)
-        Coefficients beta. Two classes: of the problem in which the second is positive; otherwise
-        row a holds the problem of class a.
+    dual_coef_ : {ndarray, sparse matrix} of shape (1, n_SV) or (n_classes, n_SV)
+        Coefficients beta, sparse where X is. Two classes: of the problem in which the second is
+        positive; otherwise row a holds the problem of class a.
     witness_coef_ : ndarray of shape (1, n_SV) or (n_classes, n_SV)
         The coefficients that prove the lower bound: `dual_coef_` itself.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -261,7 +261,7 @@ class KernelRidgeClassifier(ClassifierMachine, RidgeMachine):
         Objective and gap.
     kernel_ : callable or None
         The kernel ``k(X, Y)`` with its parameters resolved; None when precomputed.
-    coef_ : ndarray of shape (n_problems, n_features)
+    coef_ : {ndarray, sparse matrix} of shape (n_problems, n_features)
         Weights of the features, for the linear kernel.
     gamma_ : float or ndarray
         The value of gamma, for kernels that have one.

@@ -25,7 +25,7 @@ from kernelfit.learners.training import DeviceTraining, TrainingGram, fits
 from kernelfit.utils.memory import available_memory, cache_bytes
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.torch_device import load_torch
-from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix, check_widths
+from kernelfit.utils.validation import CheckedKernel, as_plain, check_kernel_matrix, check_widths
 
 _CERTAIN = 2**28  # bytes that are taken to be there, without a look
 # Of the machines that also run on a device.
@@ -72,7 +72,9 @@ class StandardKernelMachine(KernelMachine):
         # A square kernel matrix is checked for symmetry and finiteness at once, later.
         shape = getattr(X, "shape", (0, 1))
         square = self._precomputed and len(shape) == 2 and len(set(shape)) == 1
-        targets = {"y": y, "multi_output": self._many_targets} if self._has_targets else {}
+        targets = {}
+        if self._has_targets:
+            targets = {"y": as_plain(y), "multi_output": self._many_targets}
         checked = validate_data(
             self if owner is None else owner,
             X,
@@ -201,7 +203,9 @@ class StandardKernelMachine(KernelMachine):
         check_is_fitted(self)
         if not isinstance(getattr(self, "kernel_", None), Linear):
             raise AttributeError("coef_ is available for a linear kernel alone")
-        return np.asarray(self._coef_of(range(len(self.intercept_))) @ self.support_vectors_)
+        coef = self._coef_of(range(len(self.intercept_))) @ self.support_vectors_
+        thin = sparse.issparse(self.support_vectors_)
+        return type(self.support_vectors_)(coef) if thin else np.asarray(coef)
 
 
 def _check_memory(n, memory, dense_bytes):

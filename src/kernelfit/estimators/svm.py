@@ -191,10 +191,10 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
     n_support_ : ndarray of shape (n_classes,)
         Number of support vectors of each class.
     dual_coef_ : ndarray of shape (1, n_SV), (n_classes - 1, n_SV) or (n_classes, n_SV)
-        Coefficients beta. Two classes: positive for the second. One-vs-one: row a holds, for a
-        support vector of class c, its coefficient against class a, or class a + 1 where
-        a >= c; the first class of a pair is positive. One-vs-rest: row a holds the problem of
-        class a, which is positive.
+        Coefficients beta, a sparse matrix where X is one. Two classes: positive for the second.
+        One-vs-one: row a holds, for a support vector of class c, its coefficient against class
+        a, or class a + 1 where a >= c; the first class of a pair is positive. One-vs-rest: row a
+        holds the problem of class a, which is positive.
     witness_coef_ : ndarray of shape (1, n_SV), (n_classes - 1, n_SV) or (n_classes, n_SV)
         The coefficients that prove the lower bound: `dual_coef_` itself.
     intercept_ : ndarray of shape (n_problems,)
@@ -216,7 +216,7 @@ class KernelSVC(ClassifierMachine, FixedKernelMachine):
         Objective and gap after every round.
     kernel_ : callable or None
         The kernel ``k(X, Y)`` with its parameters resolved; None when precomputed.
-    coef_ : ndarray of shape (n_problems, n_features)
+    coef_ : {ndarray, sparse matrix} of shape (n_problems, n_features)
         Weights of the features, for the linear kernel.
     gamma_ : float
         The value of gamma, for kernels that have one.
@@ -396,8 +396,8 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         The support vectors. Absent with a precomputed kernel.
     n_support_ : ndarray of shape (1,)
         Number of support vectors.
-    dual_coef_ : ndarray of shape (1, n_SV)
-        Coefficients beta.
+    dual_coef_ : {ndarray, sparse matrix} of shape (1, n_SV)
+        Coefficients beta, sparse where X is.
     witness_coef_ : ndarray of shape (1, n_SV)
         The coefficients that prove the lower bound: `dual_coef_` itself.
     intercept_ : ndarray of shape (1,)
@@ -418,7 +418,7 @@ class KernelSVR(RegressorMachine, FixedKernelMachine):
         Objective and gap after every round.
     kernel_ : callable or None
         The kernel ``k(X, Y)`` with its parameters resolved; None when precomputed.
-    coef_ : ndarray of shape (n_problems, n_features)
+    coef_ : {ndarray, sparse matrix} of shape (n_problems, n_features)
         Weights of the features, for the linear kernel.
     gamma_ : float
         The value of gamma, for kernels that have one.

@@ -37,7 +37,7 @@ from kernelfit.kernels.standard import kernel_from_name
 from kernelfit.learners.positive_matrix import merge_rows
 from kernelfit.tasks.losses import LEAST_COST
 from kernelfit.tasks.multiclass import decompose, problem_coef
-from kernelfit.utils.validation import check_weights
+from kernelfit.utils.validation import as_dense, check_weights
 
 Array = NDArray[np.float64]
 
@@ -277,7 +277,7 @@ def _problems(machine: Any, X: Any, y: Array, weight: Array) -> tuple[list[Any],
             machine.epsilon if "tube" in machine.loss else 0.0,
             float(levels[k]),
             has_intercept,
-            spread(machine.dual_coef_, k)[own],
+            spread(as_dense(machine.dual_coef_), k)[own],
             spread(machine.witness_coef_, k)[own],
         )
         for k, (own, p) in enumerate(parts)

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.metrics import silhouette_samples
 from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.inspection.matrices import innermost
 from kernelfit.utils.plotting import axes_or_new
+from kernelfit.utils.validation import as_dense
 
 Array = NDArray[Any]
 
@@ -129,7 +129,7 @@ class SilhouetteDisplay:
 
 def _feature_distances(K: Any) -> Array:
     """Return the distances in the feature space of a kernel matrix, dense or sparse."""
-    K = np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+    K = np.asarray(as_dense(K), dtype=np.float64)
     norms = np.diag(K)
     squares = norms[:, None] + norms - 2.0 * K
     np.fill_diagonal(squares, 0.0)

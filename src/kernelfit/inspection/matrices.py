@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +20,7 @@ from kernelfit.estimators.machine import KernelMachine
 from kernelfit.estimators.multiple import MultipleKernelMachine
 from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
 from kernelfit.families.multiple.kernels import WeightedSum
+from kernelfit.utils.validation import as_dense
 from kernelfit.utils.views import learn_view
 
 Array = NDArray[np.float64]
@@ -200,7 +200,7 @@ def _of_ensemble(machine: Any, X: Any, rows: Indices) -> KernelMatrices:
 
 
 def _dense(K: Any) -> Array:
-    return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+    return np.asarray(as_dense(K), dtype=np.float64)
 
 
 def sorted_rows(labels: Any, n: int, max_points: int) -> Indices:

@@ -3,21 +3,16 @@
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.inspection import permutation_importance
 
 from kernelfit.report.blocks import Section, shorten
 from kernelfit.report.figures import draw, draw_bars
-from kernelfit.report.subject import Subject
-from kernelfit.report.table import column, is_missing, n_rows, take, with_values_of
+from kernelfit.report.subject import MAX_COLUMNS, Subject
+from kernelfit.report.table import column, is_missing, n_rows, with_values_of
 
-_MAX_COLUMNS = 100  # beyond which shuffling each takes long
 _BARS = 12
 _CURVES = 4  # columns with a curve
 _ROWS = 60  # averaged in a curve
 _GRID = 24  # places along it
-_SHUFFLED_ROWS = 200
-_REPEATS = 5
 _MAX_CLASSES = 5  # with a curve each
 
 
@@ -32,47 +27,31 @@ def features_section(subject: Subject) -> Section | None:
     -------
     Section or None
     """
-    known = subject.task in ("classification", "regression") and subject.y is not None
-    if not known or subject.is_pairwise or sparse.issparse(subject.X) or subject.y.ndim > 1:
-        return None
-    if np.ndim(subject.estimator.predict(take(subject.X, np.arange(2)))) > 1:
-        return None
-    if subject.X.shape[1] > _MAX_COLUMNS:
-        text = [f"The table has {subject.X.shape[1]:,} columns, too many to shuffle one by one."]
-        return Section("features", "What matters", text)
-    importances, how = _importances(subject)
+    if subject.importances is None:
+        return _too_many(subject)
+    importances, how = subject.importances
     order = np.argsort(-importances, kind="stable")
     text = [how + " Columns that say the same share their importance."]
     blocks = [_bars(subject, importances, order[:_BARS])]
     curves = [j for j in order[:_CURVES] if importances[j] > 0.0]
     if curves:
         text.append(
-            "The curves show the mean prediction where one column is set to each of its values in "
-            "turn and the others stay as they are."
+            "The curves and bars show the mean prediction where one column is set to each of its "
+            "values in turn and the others stay as they are. Categories have the number of their "
+            "training rows beside them."
         )
     blocks += [_dependence(subject, int(j)) for j in curves]
     return Section("features", "What matters", text, blocks)
 
 
-def _importances(subject: Subject) -> tuple[Any, str]:
-    """Return a share of every column, and how it was found."""
-    model = subject.estimator
-    if hasattr(model, "feature_importances_"):
-        how = (
-            "By how much the loss rises, out of fold, when a column is shuffled; shares of the sum."
-        )
-        return np.asarray(model.feature_importances_), how
-    held = subject.X_test is not None
-    X, y = (subject.X_test, subject.y_test) if held else (subject.X, subject.y)
-    rows = np.random.default_rng(0).permutation(n_rows(X))[:_SHUFFLED_ROWS]
-    found = permutation_importance(
-        model, take(X, rows), y[rows], n_repeats=_REPEATS, random_state=0
-    )
-    rise = np.maximum(found.importances_mean, 0.0)
-    score = "accuracy" if subject.task == "classification" else "R²"
-    where = "held-out" if held else "training"
-    how = f"By how much the {score} on {len(rows)} {where} rows falls when a column is shuffled."
-    return rise, how
+def _too_many(subject: Subject) -> Section | None:
+    """Return a chapter that says why there are no importances, where that is the width."""
+    shape = np.shape(subject.X)
+    known = subject.task in ("classification", "regression") and not subject.is_pairwise
+    if not known or len(shape) != 2 or shape[1] <= MAX_COLUMNS:
+        return None
+    text = [f"The table has {shape[1]:,} columns, too many to shuffle one by one."]
+    return Section("features", "What matters", text)
 
 
 def _bars(subject: Subject, importances: Any, shown: Any) -> Any:
@@ -86,38 +65,77 @@ def _bars(subject: Subject, importances: Any, shown: Any) -> Any:
 
 
 def _dependence(subject: Subject, j: int) -> Any:
-    """Return the partial dependence on one column."""
+    """Return the partial dependence on one column: a curve of numbers, bars of categories."""
     values = column(subject.X, j)
     present = np.flatnonzero(~is_missing(values))
-    is_number = values.dtype != object
-    grid = _number_grid(values, present) if is_number else _category_grid(values, present)
+    counts = None
+    if _is_nominal(subject, j, values[present]):
+        grid, counts = _category_grid(values, present)
+    else:
+        grid = _number_grid(values, present)
     rows = np.random.default_rng(0).permutation(n_rows(subject.X))[:_ROWS]
     X = with_values_of(subject.X, np.tile(rows, len(grid)), j, np.repeat(grid, len(rows)))
     scores = subject.scores(X)
     what = "probability" if subject.has_probabilities else "decision value"
-    curves: list[tuple[str, Any]]
+    flat: list[tuple[str, Any]]
     if subject.task == "regression" or scores is None:
-        curves, what = [("", subject.estimator.predict(X))], "prediction"
+        flat, what = [("", subject.estimator.predict(X))], "prediction"
     elif len(subject.classes) == 2:
-        curves, what = [("", scores[:, 1])], f"{what} of {shorten(subject.classes[1], 16)}"
+        flat, what = [("", scores[:, 1])], f"{what} of {shorten(subject.classes[1], 16)}"
     else:
         names = subject.classes[:_MAX_CLASSES]
-        curves = [(shorten(name, 16), scores[:, k]) for k, name in enumerate(names)]
-    name = shorten(subject.names[j], 28)
+        flat = [(shorten(name, 16), scores[:, k]) for k, name in enumerate(names)]
+    curves = [
+        (label, np.asarray(one).reshape(len(grid), len(rows)).mean(axis=1)) for label, one in flat
+    ]
+    name, alt = shorten(subject.names[j], 28), f"Mean {what} as a function of {subject.names[j]}"
+    if counts is None:
 
-    def paint(ax: Any) -> None:
-        places = values[grid] if is_number else np.arange(len(grid))
-        for label, flat in curves:
-            mean = np.asarray(flat).reshape(len(grid), len(rows)).mean(axis=1)
-            ax.plot(places, mean, label=label, marker="" if is_number else "o")
-        if not is_number:
-            labels = [shorten(values[k], 12) for k in grid]
-            ax.set_xticks(places, labels, rotation=30, ha="right")
-        ax.set(xlabel=name, ylabel=f"mean {what}")
+        def paint(ax: Any) -> None:
+            for label, mean in curves:
+                ax.plot(values[grid], mean, label=label)
+            ax.set(xlabel=name, ylabel=f"mean {what}")
+            if len(curves) > 1:
+                ax.legend()
+
+        return draw(paint, alt, height=210)
+    is_boolean = j in subject.schema.booleans
+    labels = [
+        f"{_category(values[k], is_boolean)} ({count:,})"
+        for k, count in zip(grid, counts, strict=True)
+    ]
+    # Predictions far from zero differ little beside their size.
+    base = float(np.average(curves[0][1], weights=counts)) if subject.task == "regression" else 0.0
+
+    def paint_bars(ax: Any) -> None:
+        places, height = np.arange(len(grid)), 0.8 / len(curves)
+        for k, (label, mean) in enumerate(curves):
+            shift = (k - 0.5 * (len(curves) - 1)) * height
+            ax.barh(places + shift, mean - base, height=0.9 * height, left=base, label=label)
+        ax.set_yticks(places, labels)
+        ax.invert_yaxis()
+        ax.grid(visible=False, axis="y")
+        ax.set(xlabel=f"mean {what}" + (", from the average" if base else ""), ylabel=name)
         if len(curves) > 1:
             ax.legend()
 
-    return draw(paint, f"Mean {what} as a function of {subject.names[j]}", height=210)
+    alt += ": " + ", ".join(
+        f"{label} {mean:.3g}" for label, mean in zip(labels, curves[0][1], strict=True)
+    ) * (len(curves) == 1)
+    caption = f"Mean {what} by {subject.names[j]}, with training rows"
+    return draw(paint_bars, alt, caption, height=70 + (14 + 9 * len(curves)) * len(grid))
+
+
+def _is_nominal(subject: Subject, j: int, values: Any) -> bool:
+    """Return whether the values of a column have no order: categories, booleans, two numbers."""
+    known = j in subject.schema.categories or j in subject.schema.booleans
+    return known or values.dtype == object or len(np.unique(values)) == 2
+
+
+def _category(value: Any, is_boolean: bool) -> str:
+    if isinstance(value, float | np.floating):
+        return str(bool(value)) if is_boolean else f"{value:g}"
+    return shorten(value, 16)
 
 
 def _number_grid(values: Any, present: Any) -> Any:
@@ -132,7 +150,8 @@ def _number_grid(values: Any, present: Any) -> Any:
     return order[np.unique(places)]
 
 
-def _category_grid(values: Any, present: Any) -> Any:
-    """Return one row of each of the most frequent categories."""
+def _category_grid(values: Any, present: Any) -> tuple[Any, Any]:
+    """Return one row of each of the most frequent categories, and how many rows have it."""
     _, first, counts = np.unique(values[present].astype(str), return_index=True, return_counts=True)
-    return present[first[np.argsort(-counts, kind="stable")[:8]]]
+    order = np.argsort(-counts, kind="stable")[:8]
+    return present[first[order]], counts[order]

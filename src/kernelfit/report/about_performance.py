@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import (
-    accuracy_score,
     balanced_accuracy_score,
     confusion_matrix,
     log_loss,
@@ -64,46 +63,23 @@ def _beside_foretold(subject: Subject, blocks: list[Any]) -> Section:
     return Section("performance", "On new rows", text, blocks)
 
 
-def main_score(subject: Subject) -> tuple[str, str] | None:
-    """Return the name and value of the score on held-out rows, or None.
-
-    Parameters
-    ----------
-    subject : Subject
-
-    Returns
-    -------
-    (str, str) or None
-    """
-    if subject.X_test is None or subject.task not in ("classification", "regression"):
-        return None
-    predicted = np.asarray(subject.estimator.predict(subject.X_test))
-    if subject.task == "classification":
-        return "accuracy on new rows", f"{100 * accuracy_score(subject.y_test, predicted):.1f} %"
-    if predicted.shape != subject.y_test.shape:
-        return None
-    return "R² on new rows", f"{r2_score(subject.y_test, predicted):.3f}"
-
-
 def _classification(subject: Subject, predicted: Any) -> Section:
     y = subject.y_test
     scores = subject.scores(subject.X_test)
     classes = getattr(subject.estimator, "classes_", np.unique(y))
+    known = subject.facts
     facts = [
         ("rows", number(len(y))),
-        ("accuracy", f"{100 * accuracy_score(y, predicted):.1f} %"),
-        (
-            "largest class alone",
-            f"{100 * np.unique(y, return_counts=True)[1].max() / len(y):.1f} %",
-        ),
+        ("accuracy", f"{100 * known['test accuracy']:.1f} %"),
+        (known["baseline"], f"{100 * known['baseline accuracy']:.1f} %"),
     ]
-    known = np.isin(y, classes).all() and len(np.unique(y)) > 1
-    if known:
+    complete = np.isin(y, classes).all() and len(np.unique(y)) > 1
+    if complete:
         facts.append(("balanced accuracy", f"{100 * balanced_accuracy_score(y, predicted):.1f} %"))
     blocks: list[Any] = [Facts(facts)]
-    if known and len(classes) <= _MAX_CONFUSED:
+    if complete and len(classes) <= _MAX_CONFUSED:
         blocks.append(_confusion(subject, classes, predicted))
-    if known and scores is not None:
+    if complete and scores is not None:
         if subject.has_probabilities:
             facts.append(("log loss", f"{log_loss(y, scores, labels=classes):.3f}"))
         blocks.append(_roc(subject, classes, scores))

@@ -6,10 +6,11 @@ import numpy as np
 
 from kernelfit.report.blocks import NOTHING, Bar, Section, Table, number, shorten
 from kernelfit.report.subject import Subject
-from kernelfit.report.table import column, is_missing, n_rows, take
+from kernelfit.report.table import column, is_missing, n_rows, row_names, take
+from kernelfit.utils.validation import as_dense
 
 _SHOWN = 8
-_COLUMNS = 4  # of the table beside a row's number
+_COLUMNS = 4  # of the table beside a row's name
 _MAX_ROWS = 5000  # that are predicted to find the odd ones
 
 
@@ -27,7 +28,9 @@ def points_section(subject: Subject) -> Section | None:
     blocks = [block for block in (_heavy(subject), _unsure(subject)) if block is not None]
     if not blocks:
         return None
-    text = ["Row numbers count from 0. Wrong labels and odd measurements are often among these."]
+    indexed = hasattr(subject.X, "iloc")
+    names = "Rows go by the index of the table." if indexed else "Rows are counted from 0."
+    text = [f"{names} Wrong labels and odd measurements are often among these."]
     return Section("points", "Rows to look at", text, blocks)
 
 
@@ -38,7 +41,8 @@ def _heavy(subject: Subject) -> Table | None:
         rows, size = np.arange(n_rows(subject.X)), machine.weights_
         name, caption = "weight", "The points of largest weight, which shape the clusters"
     elif hasattr(machine, "dual_coef_") and len(machine.support_):
-        rows, size = machine.support_, np.abs(np.atleast_2d(machine.dual_coef_)).max(axis=0)
+        coef = np.atleast_2d(as_dense(machine.dual_coef_))
+        rows, size = machine.support_, np.abs(coef).max(axis=0)
         name, caption = "coefficient", "The training rows of largest coefficient"
     else:
         return None
@@ -92,8 +96,9 @@ def _table(
     caption: str,
     note: str,
 ) -> Table:
-    """Return a table of rows: number, a figure, the truth, the prediction and some columns."""
-    head, parts = ["row", name], [[str(int(row)) for row in rows], cells]
+    """Return a table of rows: name, a figure, the truth, the prediction and some columns."""
+    called, names = row_names(X, rows)
+    head, parts = [called, name], [names, cells]
     if y is not None and y.ndim == 1:
         head.append("true")
         parts.append([_cell(y[row]) for row in rows])
@@ -102,13 +107,16 @@ def _table(
         predicted = np.asarray(subject.estimator.predict(take(X, rows)))
         parts.append([_cell(value) for value in predicted])
     if not subject.is_pairwise:
-        for j in range(min(_COLUMNS, X.shape[1])):
+        known = subject.importances
+        matter = np.zeros(X.shape[1]) if known is None else known[0]
+        for j in np.argsort(-matter, kind="stable")[:_COLUMNS]:
             values = column(take(X, rows), j)
             missing = is_missing(values)
             head.append(shorten(subject.names[j], 18))
             parts.append([NOTHING if m else _cell(v) for v, m in zip(values, missing, strict=True)])
         if X.shape[1] > _COLUMNS:
-            note = f"{note} The first {_COLUMNS} columns are shown.".strip()
+            which = "first" if known is None else "most important"
+            note = f"{note} Of {X.shape[1]:,} columns the {_COLUMNS} {which} are shown.".strip()
     return Table(tuple(head), list(zip(*parts, strict=True)), caption, note)
 
 

@@ -8,42 +8,14 @@ from kernelfit.estimators.machine import KernelMachine
 from kernelfit.estimators.metric import KernelMetric
 from kernelfit.inspection.audit import audit
 from kernelfit.inspection.fit_displays import ConvergenceDisplay
+from kernelfit.inspection.headline import percent
 from kernelfit.inspection.matrices import innermost
-from kernelfit.report.blocks import Facts, Section, number, percent
+from kernelfit.report.blocks import Facts, Section, number
 from kernelfit.report.figures import draw
 from kernelfit.report.subject import Subject
 from kernelfit.report.table import n_rows
 
 _MAX_AUDITED = 1000  # rows, whose kernel matrices are computed anew
-
-
-def headline(subject: Subject) -> str:
-    """Return how far from the optimum the fit may be, or nothing.
-
-    Parameters
-    ----------
-    subject : Subject
-
-    Returns
-    -------
-    str
-    """
-    gap = _relative_gap(subject.machine)
-    return "" if gap is None or np.isnan(gap) else f"at most {percent(gap)}"
-
-
-def _relative_gap(machine: Any) -> float | None:
-    """Return the largest relative gap of a machine; nan without a proof, None without a claim."""
-    if hasattr(machine, "certificate_"):
-        gaps = machine.certificate_["machines"]
-        return float(np.nanmax(gaps)) if np.isfinite(gaps).any() else None
-    if not hasattr(machine, "dual_gap_"):
-        return None
-    gap, objective = np.atleast_1d(machine.dual_gap_), np.atleast_1d(machine.objective_)
-    if not np.isfinite(gap).all():
-        return np.nan
-    positive = np.maximum(np.abs(objective), np.finfo(float).tiny)
-    return float(np.where(gap > 0.0, gap / positive, 0.0).max())
 
 
 def proof_section(subject: Subject) -> Section | None:
@@ -57,26 +29,23 @@ def proof_section(subject: Subject) -> Section | None:
     -------
     Section or None
     """
-    machine = subject.machine
-    gap = _relative_gap(machine)
+    machine, known = subject.machine, subject.facts
+    claimed = "certificate" in known
+    gap = known["relative gap"] if claimed and known["proved"] == known["problems"] else None
     text: list[str] = []
     blocks: list[Any] = []
     if hasattr(machine, "certificate_"):
         stack = machine.certificate_["stack"]
+        text.append(known["certificate"][0].upper() + known["certificate"][1:])
         text.append(
-            "Two convex problems were solved, and each solution is proved. The weights of the "
-            f"mixture: their loss is at most {number(stack)} above the least possible."
+            "The weights of the mixture solve a convex problem: on the rows that they were chosen "
+            f"by, their loss is at most {number(stack)} above the least possible."
             if stack > 0.0
             else "The mixture is one machine, so there were no weights to find."
         )
-        if gap is not None:
-            text.append(
-                f"The machines: every objective is within {percent(gap)} of its optimum. No other "
-                "solution with the same kernel and cost can be better by more."
-            )
-    elif gap is None and not hasattr(machine, "history_"):
+    elif not claimed and not hasattr(machine, "history_"):
         return None
-    elif gap is None:
+    elif not claimed:
         text.append(
             "This learner alternates between two steps that never raise its objective. Its problem "
             "is not convex, so there is a descent but no proof of optimality."
@@ -89,7 +58,7 @@ def proof_section(subject: Subject) -> Section | None:
             f"{number(left.bound)} where k(x, x) is at most what it is at a support vector. It is "
             "not the solution of its training problem any more, and has no proof of its own."
         )
-    elif np.isnan(gap):
+    elif gap is None:
         text.append(
             "There is no proof of optimality here: the kernel matrix is not positive semidefinite, "
             "or the method is not convex. The solution is a stationary point."
@@ -98,7 +67,7 @@ def proof_section(subject: Subject) -> Section | None:
         text += _certified(machine, gap)
         blocks.append(_bounds(machine))
         text += _audited(subject)
-    title = "How it converged" if gap is None else "The certificate"
+    title = "The certificate" if claimed else "How it converged"
     return Section("proof", title, text, [*blocks, *_convergence(machine)])
 
 
@@ -109,7 +78,8 @@ def _certified(machine: Any, gap: float) -> list[str]:
         f"The fit is within {percent(gap)} of the optimum"
         + (f", in the worst of its {n} problems. " if several else ". ")
         + "That is a proof, not a stopping rule: the solution itself gives a lower and an upper "
-        "bound, and the best possible objective lies between them."
+        "bound, and the best possible objective lies between them. It is about the training "
+        "objective, and says nothing about accuracy on new rows."
     ]
     if not np.all(machine.converged_):
         text.append("Training stopped before the tolerance asked for was met.")

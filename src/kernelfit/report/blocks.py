@@ -1,6 +1,5 @@
 """What a report is made of; the template knows how each of these looks."""
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,30 +86,6 @@ def number(value: Any) -> str:
     if abs(value) >= 1000.0 and abs(value) < 1e15:
         return f"{value:,.0f}"
     return f"{value:.3g}"
-
-
-def percent(share: float) -> str:
-    """Return a bound on a share in percent: two digits, rounded up, at least 0.0001 %.
-
-    Parameters
-    ----------
-    share : float
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from kernelfit.report.blocks import percent
-    >>> [percent(x) for x in (0.987, 0.00083, 2e-9, 0.0)]
-    ['99 %', '0.083 %', '0.0001 %', '0.0001 %']
-    """
-    value = max(100.0 * share, 1e-4)
-    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
-    # Up to a rounding error, by which 0.083 may be above itself.
-    value = math.ceil(value / unit * (1.0 - 1e-9)) * unit
-    return f"{value:.6f}".rstrip("0").rstrip(".") + " %"
 
 
 def scored(name: str, value: float) -> str:

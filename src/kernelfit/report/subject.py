@@ -5,11 +5,19 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_regressor
+from sklearn.inspection import permutation_importance
 from sklearn.utils.validation import check_is_fitted
 
+from kernelfit.inspection.headline import fit_facts, measure_classes, measure_numbers
 from kernelfit.inspection.matrices import innermost
 from kernelfit.report.table import as_table, column_names, n_rows, take
+from kernelfit.utils.table import Schema, read_schema
+
+MAX_COLUMNS = 100  # beyond which shuffling each takes long
+_SHUFFLED_ROWS = 200
+_REPEATS = 5
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,22 @@ class Subject:
             return None if known is None else (name, known)
         return None if self.search is None else ("score", self.search.best_score_)
 
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """The facts of the headline: of the training, and of held-out rows where there are any."""
+        facts = {"training rows": n_rows(self.X)} | fit_facts(self.estimator)
+        known = self.task in ("classification", "regression") and self.y is not None
+        if self.X_test is None or not known:
+            return facts
+        predicted = np.asarray(self.estimator.predict(self.X_test))
+        if predicted.ndim > 1 or self.y_test.ndim > 1:
+            return facts | {"untested": "several predictions a row have no single score"}
+        if self.task == "regression":
+            return facts | measure_numbers(self.y_test, predicted, self.y)
+        p = self.scores(self.X_test) if self.has_probabilities else None
+        classes = getattr(self.estimator, "classes_", None)
+        return facts | measure_classes(self.y_test, predicted, self.y, p, classes)
+
     @property
     def is_pairwise(self) -> bool:
         """Whether X is a kernel matrix."""
@@ -107,6 +131,41 @@ class Subject:
             return column_names(self.X)
         given = getattr(self.estimator, "feature_names_in_", None)
         return column_names(self.X) if given is None else [str(name) for name in given]
+
+    @cached_property
+    def importances(self) -> tuple[Any, str] | None:
+        """The importance of every column, and how it was found; None where it is not known."""
+        known = self.task in ("classification", "regression") and self.y is not None
+        if not known or self.is_pairwise or sparse.issparse(self.X) or self.y.ndim > 1:
+            return None
+        if self.X.shape[1] > MAX_COLUMNS:
+            return None
+        if np.ndim(self.estimator.predict(take(self.X, np.arange(2)))) > 1:
+            return None
+        if hasattr(self.estimator, "feature_importances_"):
+            how = "By how much the loss rises, out of fold, when a column is shuffled; shares of "
+            return np.asarray(self.estimator.feature_importances_), how + "the sum."
+        held = self.X_test is not None
+        X, y = (self.X_test, self.y_test) if held else (self.X, self.y)
+        rows = np.random.default_rng(0).permutation(n_rows(X))[:_SHUFFLED_ROWS]
+        found = permutation_importance(
+            self.estimator, take(X, rows), y[rows], n_repeats=_REPEATS, random_state=0
+        )
+        score = "accuracy" if self.task == "classification" else "R²"
+        where = "held-out" if held else "training"
+        how = (
+            f"By how much the {score} on {len(rows)} {where} rows falls when a column is shuffled."
+        )
+        return np.maximum(found.importances_mean, 0.0), how
+
+    @cached_property
+    def schema(self) -> Schema:
+        """Which columns are categories and booleans, as AutoKernel reads tables."""
+        given = getattr(self.machine, "categorical_features", None)
+        try:
+            return read_schema(self.X, given)
+        except (TypeError, ValueError):  # values that only a pipeline can read
+            return Schema(tuple(self.names), {})
 
     def scores(self, X: Any) -> Any:
         """Return one score a class at points, probabilities where there are any, or None."""

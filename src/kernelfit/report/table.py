@@ -45,6 +45,13 @@ def column(X: Any, j: int) -> Array:
     return numbers
 
 
+def row_names(X: Any, rows: Any) -> tuple[str, list[str]]:
+    """Return what rows are called, and their names: by the index of a frame, else their places."""
+    if hasattr(X, "iloc"):
+        return str(X.index.name or "row"), [str(label) for label in X.index[rows]]
+    return "row", [str(int(row)) for row in rows]
+
+
 def take(X: Any, rows: Any) -> Any:
     """Return some rows."""
     if hasattr(X, "iloc"):

@@ -5,13 +5,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from kernelfit.inspection.headline import headline
 from kernelfit.report.about_choice import choice_section, parameters_section
 from kernelfit.report.about_data import data_section
 from kernelfit.report.about_features import features_section
 from kernelfit.report.about_kernel import kernel_section
-from kernelfit.report.about_performance import main_score, performance_section
+from kernelfit.report.about_performance import performance_section
 from kernelfit.report.about_points import points_section
-from kernelfit.report.about_proof import headline, proof_section
+from kernelfit.report.about_proof import proof_section
 from kernelfit.report.blocks import Section
 from kernelfit.report.subject import Subject
 from kernelfit.report.table import n_rows
@@ -30,10 +31,11 @@ def write_report(
 ) -> Path:
     """Write a report on a fitted estimator into one HTML file.
 
-    The file shows what the data are, what was chosen and why, the certificate in words, the learned
-    kernel beside the initial one, what matters, how good predictions of held-out rows are, and the
-    rows to look at. It contains its pictures and its style, asks the network for nothing, and reads
-    well on a phone, on paper, in light and in dark. What does not apply is left out.
+    The file begins with the score on held-out rows, its interval and the baseline. It shows what
+    was chosen and why, the certificate in words, the learned kernel and the initial one, what
+    matters, the rows to look at, by the index of a frame, and the data. It contains its pictures
+    and its style, asks the network for nothing, and reads well on a phone, on paper, in light and
+    in dark. What does not apply is left out.
 
     Parameters
     ----------
@@ -59,8 +61,7 @@ def write_report(
     Notes
     -----
     Needs jinja2 and matplotlib: ``pip install "kernelfit[report]"``. It takes seconds, for
-    AutoKernel several times as long as the fit: it is repeated without each fold for an honest
-    score, and the machines of the folds are trained to shuffle columns.
+    AutoKernel about as long as the fit: the machines of the folds are trained to shuffle columns.
 
     Examples
     --------
@@ -88,7 +89,7 @@ def write_report(
     page = template.render(
         title=title or f"{subject.name} on {n_rows(subject.X):,} rows",
         lead=_lead(subject),
-        cards=_cards(subject),
+        headline=_headline(subject),
         sections=sections,
         version=__version__,
         date=datetime.date.today().isoformat(),
@@ -123,27 +124,12 @@ def _lead(subject: Subject) -> str:
     return f"{subject.name} of kernelfit, which {verb}."
 
 
-def _cards(subject: Subject) -> list[tuple[str, str]]:
-    """Return the few figures at the top."""
-    cards = []
-    score = main_score(subject)
-    if score is not None:
-        cards.append(score)
-    machine = subject.machine
-    if subject.foretold is not None:
-        name, value = subject.foretold
-        shown = f"{100 * value:.1f} %" if name == "accuracy" else f"{value:.3f}"
-        cards.append((f"{name} foretold by folds", shown))
-    proof = headline(subject)
-    if proof:
-        cards.append(("proved distance from the optimum", proof))
+def _headline(subject: Subject) -> list[tuple[str, str]]:
+    """Return the lines at the top."""
+    lines = headline(subject.facts, scored=subject.task in ("classification", "regression"))
     if subject.task == "clustering":
-        cards.append(("clusters", str(len(set(machine.labels_.tolist())))))
-    if hasattr(machine, "support_"):
-        cards.append(("support vectors", f"{len(machine.support_):,}"))
-    if hasattr(machine, "members_"):
-        cards.append(("machines in the mixture", str(len(machine.members_))))
-    return cards
+        lines.append(("clusters", str(len(set(subject.machine.labels_.tolist())))))
+    return lines
 
 
 def _template() -> Any:

@@ -21,7 +21,7 @@ from kernelfit.selection.table import difference, tabulate
 from kernelfit.selection.values import check_spread, not_negative, positive, spread
 from kernelfit.selection.work import Work
 from kernelfit.utils.atomic import blank_copy
-from kernelfit.utils.folds import split_folds
+from kernelfit.utils.folds import missing_classes, split_folds
 from kernelfit.utils.memory import available_memory
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval
@@ -352,6 +352,10 @@ class KernelSearch(BaseEstimator):
 
     def _check_folds(self, y, weight, splits):
         """Complain of the classes of a fold before any machine is trained, and name the fold."""
+        if is_classifier(self) and not (self.cv is None or isinstance(self.cv, Integral)):
+            message = missing_classes(y, splits)
+            if message:
+                warnings.warn(message, UserWarning, stacklevel=4)
         for number, (train, _) in enumerate(splits, start=1):
             try:
                 self._machine()._encode(y[train], weight[train])

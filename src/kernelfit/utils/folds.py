@@ -1,6 +1,6 @@
 """The folds of a cross-validation: from a splitter, a number or the user's own rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -60,6 +60,43 @@ def check_folds(folds: Iterable[Any], n: int) -> list[tuple[Rows, Rows]]:
     if not checked:
         raise ValueError("expected cv to give at least one fold, got none")
     return checked
+
+
+def missing_classes(y: NDArray[Any], folds: Sequence[tuple[Rows, Rows]]) -> str:
+    """Return a warning where a training part lacks a class of its test part.
+
+    ValueError where a training part has only one class.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Class labels.
+    folds : sequence of pairs
+        Training and test rows.
+
+    Returns
+    -------
+    str
+        Empty where every training part holds the classes that its fold tests.
+    """
+    lacking = []
+    for number, (train, test) in enumerate(folds, start=1):
+        present = np.unique(y[train])
+        if len(present) == 1:
+            raise ValueError(
+                f"in the training part of fold {number}: expected at least two classes, got one "
+                f"class: {present[0]}"
+            )
+        missing = np.setdiff1d(y[test], present)
+        if len(missing):
+            lacking.append(f"class {missing[0]} is missing from the training part of fold {number}")
+    if not lacking:
+        return ""
+    more = f" (other folds that lack one: {len(lacking) - 1})" if len(lacking) > 1 else ""
+    return (
+        f"{lacking[0]}{more}: what that fold trains cannot predict the class, so scores and "
+        "choices count its rows as errors; give folds whose training parts hold every class"
+    )
 
 
 def _rows(part: Any, n: int) -> Rows:

@@ -170,6 +170,7 @@ def check_table(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> An
     X = as_table(X)
     if hasattr(X, "columns"):
         X = validate_data(estimator, X, reset=reset, skip_check_array=True)
+        check_width(X)
         if len(X) < min_rows:
             rows = "one row" if min_rows == 1 else f"{min_rows} rows"
             raise ValueError(f"expected at least {rows}, got {len(X)}")
@@ -184,6 +185,12 @@ def check_table(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> An
         ensure_all_finite="allow-nan",
         ensure_min_samples=min_rows,
     )
+
+
+def check_width(X: Any) -> None:
+    """Raise ValueError where a frame has no column."""
+    if not len(X.columns):
+        raise ValueError("expected a table with at least one column, got none")
 
 
 def holds_dates(values: set[Any], n: int) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -16,6 +17,11 @@ from kernelfit.utils.values import is_date, is_number
 # Products of a fixed vector with the rows and with the columns of a matrix may differ by this
 # fraction of the tolerance; beyond it every entry is looked at.
 _ALARM = 2.0**-8
+
+
+def as_dense(matrix: Any) -> Any:
+    """Return a sparse matrix as an array, and anything else as it is."""
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
 def check_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
@@ -51,6 +57,37 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64
     if not weight.any():
         raise ValueError("expected a positive sample weight, got only zero weights")
     return np.asarray(weight)
+
+
+def as_plain(y: Any) -> Any:
+    """Return class labels or targets without the nullable types of pandas.
+
+    scikit-learn reads those as floats, and fails at pd.NA.
+
+    Parameters
+    ----------
+    y : array-like or None
+
+    Returns
+    -------
+    array-like or None
+        ``y`` itself where it is of no such type; ValueError where a value is missing.
+    """
+    if hasattr(y, "isna"):
+        missing = np.asarray(y.isna()).reshape(len(y), -1).sum(axis=1) > 0
+    elif isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.dtype == object):
+        # None and nan have messages of their own.
+        missing = np.array([type(value).__name__ == "NAType" for value in y], dtype=bool)
+    else:
+        return y
+    if missing.any():
+        raise ValueError(
+            f"expected a class label or number in every row of y, got none in {missing.sum()} of "
+            f"{len(missing)} rows, the first at position {missing.argmax()}"
+        )
+    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    plain = isinstance(kind, np.dtype) and kind.kind in "biuf"
+    return y.to_numpy(dtype=kind) if plain else y
 
 
 def check_targets(y: NDArray[Any]) -> NDArray[np.float64]:

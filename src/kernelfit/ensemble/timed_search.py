@@ -82,7 +82,7 @@ class TimedSearch(Search):
         self._training.begin(plain.members[0])
         self._reserve([plain])
         found = self._try_all(recipes, [plain])
-        while len(found) >= min(_FEWEST, len(recipes)):
+        while len(self.considered) >= min(_FEWEST, len(recipes)):
             size = self._affordable_rows(found)
             deeper = None if size is None else self._compare_on(size, found)
             if deeper is None:

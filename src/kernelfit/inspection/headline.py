@@ -176,10 +176,10 @@ def fit_facts(estimator: Any) -> Facts:
             else "cross-validation (best member alone, chosen by it)",
             "member count": len(machine.members_),
             "search rows": machine.search_rows_,
-            "landmarks": known.get("n_landmarks_"),
+            "landmarks": machine.n_landmarks_,
             "training": machine.training_,
             "seconds": machine.fit_time_,
-            "cut short": list(known.get("cut_short_", [])),
+            "cut short": list(machine.cut_short_),
         }
     if hasattr(machine, "support_"):
         facts["support vectors"] = len(machine.support_)

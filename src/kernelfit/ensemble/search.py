@@ -230,6 +230,16 @@ def around(recipe: Any, raced: Sequence[Member]) -> tuple[list[float], list[floa
     """Return the widths and ridges to try on more rows: the best, and those that more rows need.
 
     These are a narrower kernel and a smaller ridge.
+
+    Parameters
+    ----------
+    recipe : Recipe or EstimatorRecipe
+    raced : sequence of Member
+        The best members on fewer rows, the very best first.
+
+    Returns
+    -------
+    widths, ridges : list of float
     """
     widths = sorted({*recipe.widths, *(member.width for member in raced)})
     ridges = sorted({*recipe.ridges, *(member.ridge for member in raced)})

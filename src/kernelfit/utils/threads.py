@@ -93,6 +93,14 @@ def threads_in_time(n_rows: int) -> AbstractContextManager[object]:
     """Return the context for work under a limit of time: several threads only where they help.
 
     On busy cores they can take a thousand times as long as one.
+
+    Parameters
+    ----------
+    n_rows : int
+
+    Returns
+    -------
+    context manager
     """
     return threads_for(n_rows if n_rows <= _MAX_SINGLE_THREAD or _threads_help() else 0)
 

@@ -382,9 +382,20 @@ def test_shifted_targets_with_a_partition(combine):
 def test_plain_alternation_warns():
     for solver in ("alternating", "admm"):
         with pytest.warns(ConvergenceWarning, match="need not converge, take solver='newton'"):
-            model = KNPLClassifier(C=100.0, eta="0.01*auto", solver=solver, max_iter=10)
+            model = KNPLClassifier(C=100.0, eta="0.01*auto", solver=solver, max_iter=4)
             model.fit(X, y)
         assert not model.converged_ and model.dual_gap_ > 0
+
+
+@pytest.mark.parametrize("solver", ["alternating", "admm"])
+@pytest.mark.parametrize("eta", [0.05, 0.8])
+def test_plain_alternation_names_its_cycle_at_a_small_eta(solver, eta):
+    with pytest.warns(ConvergenceWarning, match="back and forth between two solutions"):
+        model = KNPLClassifier(C=10.0, eta=eta, solver=solver).fit(X, y)
+    best = KNPLClassifier(C=10.0, eta=eta).fit(X, y)
+    assert model.objective_ <= best.objective_ + best.dual_gap_
+    assert best.objective_ <= model.objective_ + model.dual_gap_
+    assert 0.0 < model.dual_gap_ < np.inf and np.all(np.isfinite(model.predict(X)))
 
 
 @pytest.mark.parametrize("eta", [np.inf, "1e6*auto"])

@@ -141,17 +141,19 @@ class AdaptiveMachine(StandardKernelMachine):
                 f"{self._cost_range[0]:g} in size, got {largest:.3g}: scale the data"
             )
 
-    def _convergence_advice(self, stalled):
+    def _convergence_advice(self, endings):
         if self.partition is not None and self.combine != "global":
             return (
                 f"with combine={self.combine!r} the solutions of the blocks are kept, which are "
                 "not an optimum of the whole problem; combine='global' finds one"
             )
         if self.solver in ("alternating", "admm"):
-            return f"solver={self.solver!r} need not converge, take solver='newton'"
-        if stalled:
+            cycles = "cycle" in endings
+            fate = "goes back and forth between two solutions" if cycles else "need not converge"
+            return f"solver={self.solver!r} {fate}, take solver='newton'"
+        if endings == {"rounding"}:
             return "rounding prevents more, scale the data or raise tol or a small eta"
-        return super()._convergence_advice(stalled)
+        return super()._convergence_advice(endings)
 
     @property
     def _root(self):

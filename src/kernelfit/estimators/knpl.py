@@ -71,8 +71,8 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
     solver : str, default="auto"
         "auto" takes "newton". Slower: "damped", alternation with a line search, "nesterov",
         "nesterov_monotone" and "projected_gradient". The paper's methods, plain alternation with
-        the factor in closed form ("alternating") or by ADMM ("admm"), need not converge. All stop
-        on the same certificate.
+        the factor in closed form ("alternating") or by ADMM ("admm"), mostly end in a cycle of two
+        solutions; the best certified pair is kept. All stop on the same certificate.
     multi_class : {"ovo", "ovr"}, default="ovo"
         How more than two classes are divided into problems, each with its own factor.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
@@ -285,8 +285,8 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
     solver : str, default="auto"
         "auto" takes "newton". Slower: "damped", alternation with a line search, "nesterov",
         "nesterov_monotone" and "projected_gradient". The paper's methods, plain alternation with
-        the factor in closed form ("alternating") or by ADMM ("admm"), need not converge. All stop
-        on the same certificate.
+        the factor in closed form ("alternating") or by ADMM ("admm"), mostly end in a cycle of two
+        solutions; the best certified pair is kept. All stop on the same certificate.
     tol : float, default=1e-6
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000

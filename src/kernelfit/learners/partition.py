@@ -100,7 +100,8 @@ def learn_blocks(
     response = problem.family.respond(beta[None])
     progress = Progress(tol)
     progress.add(assess(problem, Pair(beta[None], response.theta, response)))
-    return progress.result("proved" if proved else "stationary", "max_iter")
+    progress.ending = "max_iter"
+    return progress.result("proved" if proved else "stationary")
 
 
 def _solve_plain(source: Any, task: Task, options: dict[str, Any], rows: Indices) -> Any:

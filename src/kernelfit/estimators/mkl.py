@@ -1,6 +1,6 @@
 """Multiple kernel learning: machines on a weighted sum of given kernels."""
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import ClassVar
 
 from kernelfit.estimators.classifier import ClassifierMachine
@@ -46,9 +46,12 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         The regularisation of "easy", above 0 and at most 1.
     delta : float, default=0.0
         The accuracy from which on a kernel has weight, for "pwmk".
+    n_layers : {1, 2, 3}, default=2
+        Number of layers of kernels, for "deep".
     normalize : bool, default=True
         Whether each kernel is scaled so that k(x, x) has mean 1 over the training points. Sample
-        weights count in this mean, a weight of 2 as a repeated row.
+        weights count in this mean, a weight of 2 as a repeated row. For "deep", whether
+        k(x, z) is divided by sqrt(k(x, x) k(z, z)).
     fit_intercept : bool, default=True
         Whether the model has an intercept b.
     kernel_sharing : {"joint", "separate"}, default="joint"
@@ -135,7 +138,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     "easy"       EasyMKL: by the parts of the margin of the sum of all kernels [4]_
     "pwmk"       by the accuracy of each kernel alone, less `delta`, in three folds [5]_
     "bayes"      BMKL: the posterior means, of any sign; without C and loss [6]_
-    "deep"       DMKL: with a layer of kernels on their sum, by the span bound [7]_
+    "deep"       DMKL: with layers of kernels on their sum, by the span bound [7]_
     ===========  ==================================================================================
 
     All but those of "lp" and "bayes" sum to one. Those of "pwmk" are equal where different rows are
@@ -143,9 +146,9 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     weights and machine together; for the others, of the machine with these weights. "bayes" has
     none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. It always
     has an intercept, takes weights of rows and classes of 0 or 1 alone, and divides the kernels by
-    the mean of all their k(x, x), the unit of its priors. The second layer of "deep", a sum of the
-    linear, the Gaussian and the quadratic kernel in the feature space of the first, has the weights
-    ``kernel_.outer``.
+    the mean of all their k(x, x), the unit of its priors. Each further layer of "deep", a sum of a
+    linear, a Gaussian, a quadratic and a cubic kernel in the feature space of the one before, has a
+    row of weights in ``kernel_.outer``.
 
     References
     ----------
@@ -185,6 +188,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         "combination": [StrOptions({*COMBINATIONS, "easy", "deep"})],
         "lam": [Interval(Real, 0, 1, closed="right")],
         "delta": [Interval(Real, 0, 1, closed="left")],
+        "n_layers": [Interval(Integral, 1, 3, closed="both")],
         "kernel_sharing": [StrOptions({"separate", "joint"})],
     }
 
@@ -198,6 +202,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         p=2.0,
         lam=0.1,
         delta=0.0,
+        n_layers=2,
         normalize=True,
         fit_intercept=True,
         kernel_sharing="joint",
@@ -216,6 +221,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         self.p = p
         self.lam = lam
         self.delta = delta
+        self.n_layers = n_layers
         self.normalize = normalize
         self.fit_intercept = fit_intercept
         self.kernel_sharing = kernel_sharing

@@ -158,7 +158,7 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "categorical_features": options([0]),
     "class_weight": _class_weight,
     "coef0": either(number(lambda rng: float(rng.normal())), number(extreme), 0.8),
-    "combination": options("average", "simple", "lp", "align", "alignment", "easy", "pwmk"),
+    "combination": options("average", "simple", "lp", "align", "alignf", "easy", "pwmk"),
     "combine": options("global", "concatenate", "nearest"),
     "cv": options(2, 3, 5),
     "decision_function_shape": options("ovr", "ovo"),

@@ -197,7 +197,7 @@ def mkl(name: str, split: int) -> Scores:
     scores = {}
     if "SMKL" in published("mkl")["sets"][name]:
         data = share(name, split, StandardScaler())
-        rules = {"SMKL": "simple", "AMKL": "average", "PWMK": "pwmk", "CKA": "alignment"}
+        rules = {"SMKL": "simple", "AMKL": "average", "PWMK": "pwmk", "CKA": "alignf_signed"}
         for method, combination in rules.items():
             search = MKLClassifierCV(
                 COSTS, cv=2, kernels=BANK, combination=combination, tol=1e-2, cache_size=8000

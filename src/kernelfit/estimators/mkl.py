@@ -36,8 +36,8 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         and polynomials of degree 1 to 3, on all features and on each. For "precomputed", X holds
         kernel matrices in the shape (n_samples, n_samples, n_kernels).
     combination : str, default="simple"
-        How the weights are found: "simple", "lp", "average", "align", "alignment",
-        "easy", "pwmk", "bayes" or "deep"; see Notes.
+        How the weights are found: "simple", "lp", "average", "align", "alignf",
+        "alignf_signed", "easy", "pwmk", "bayes" or "deep"; see Notes.
     p : float, default=2.0
         The norm for "lp", at least 1. The ball has the radius ``n_kernels ** (1 / p - 1)``, so that
         equal weights that sum to one are on its surface: from 1 to infinity it leads from "simple"
@@ -107,7 +107,8 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     dual_gap_ : float or ndarray of shape (n_classes,)
         Upper minus lower bound on the optimum.
     status_ : str or ndarray of str
-        "proved": the gap is a proof; "non-convex" for "bayes".
+        "proved": the gap is a proof; "non-convex" for "bayes"; "stationary" for "alignf_signed"
+        with negative weights.
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of iterations.
     converged_ : bool or ndarray of shape (n_classes,)
@@ -127,24 +128,28 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
 
     Notes
     -----
-    ===========  ==================================================================================
-    combination  weights
-    ===========  ==================================================================================
-    "simple"     those >= 0 with sum one that minimise the objective; most are exactly 0 [1]_
-    "lp"         the same in a ball of the p-norm; none is 0 [2]_
-    "average"    all equal
-    "align"      each kernel by its centred alignment with the targets [3]_
-    "alignment"  the sum with the largest such alignment, alignf of [3]_
-    "easy"       EasyMKL: by the parts of the margin of the sum of all kernels [4]_
-    "pwmk"       by the accuracy of each kernel alone, less `delta`, in three folds [5]_
-    "bayes"      BMKL: the posterior means, of any sign; without C and loss [6]_
-    "deep"       DMKL: with layers of kernels on their sum, by the span bound [7]_
-    ===========  ==================================================================================
+    ===============  ===============================================================================
+    combination      weights
+    ===============  ===============================================================================
+    "simple"         those >= 0 with sum one that minimise the objective; most are exactly 0 [1]_
+    "lp"             the same in a ball of the p-norm; none is 0 [2]_
+    "average"        all equal
+    "align"          each kernel by its centred alignment with the targets [3]_
+    "alignf"         the sum with the largest such alignment [3]_
+    "alignf_signed"  the same with weights of any sign, M^-1 a / |M^-1 a|, which MKLpy calls CKA
+    "easy"           EasyMKL: by the parts of the margin of the sum of all kernels [4]_
+    "pwmk"           by the accuracy of each kernel alone, less `delta`, in three folds [5]_
+    "bayes"          BMKL: the posterior means, of any sign; without C and loss [6]_
+    "deep"           DMKL: with layers of kernels on their sum, by the span bound [7]_
+    ===============  ===============================================================================
 
-    All but those of "lp" and "bayes" sum to one. Those of "pwmk" are equal where different rows are
-    too few for folds. For "simple" and "lp" the certificate is that of
-    weights and machine together; for the others, of the machine with these weights. "bayes" has
-    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. It always
+    All but those of "lp", "bayes" and "alignf_signed" sum to one. Those of "pwmk" are equal where
+    different rows are too few for folds. For "simple" and "lp" the certificate is that of weights
+    and machine together; for the others, of the machine with these weights. With negative
+    weights, "alignf_signed" has none: the sum may be indefinite and the machine a stationary point
+    that is not its optimum. The matrix M is nearly singular for most banks: weights are then those
+    of a pseudo-inverse, without eigenvalues below 1e-10 of the largest. "bayes" has no certificate
+    either: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. It always
     has an intercept, takes weights of rows and classes of 0 or 1 alone, and divides the kernels by
     the mean of all their k(x, x), the unit of its priors. Each further layer of "deep", a sum of a
     linear, a Gaussian, a quadratic and a cubic kernel in the feature space of the one before, has a
@@ -263,8 +268,8 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
         and polynomials of degree 1 to 3, on all features and on each. For "precomputed", X holds
         kernel matrices in the shape (n_samples, n_samples, n_kernels).
     combination : str, default="simple"
-        How the weights are found: "simple", "lp", "average", "align", "alignment",
-        "pwmk" or "bayes"; see Notes.
+        How the weights are found: "simple", "lp", "average", "align", "alignf",
+        "alignf_signed", "pwmk" or "bayes"; see Notes.
     p : float, default=2.0
         The norm for "lp", at least 1. The ball has the radius ``n_kernels ** (1 / p - 1)``, so that
         equal weights that sum to one are on its surface: from 1 to infinity it leads from "simple"
@@ -317,7 +322,8 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
     dual_gap_ : float
         Upper minus lower bound on the optimum.
     status_ : str
-        "proved": the gap is a proof; "non-convex" for "bayes".
+        "proved": the gap is a proof; "non-convex" for "bayes"; "stationary" for "alignf_signed"
+        with negative weights.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -333,23 +339,27 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
 
     Notes
     -----
-    ===========  ==================================================================================
-    combination  weights
-    ===========  ==================================================================================
-    "simple"     those >= 0 with sum one that minimise the objective; most are exactly 0 [1]_
-    "lp"         the same in a ball of the p-norm; none is 0 [2]_
-    "average"    all equal
-    "align"      each kernel by its centred alignment with the targets [3]_
-    "alignment"  the sum with the largest such alignment, alignf of [3]_
-    "pwmk"       the smaller the mean squared error of a kernel alone, in three folds, the more
-                 [4]_
-    "bayes"      BMKL: the posterior means, of any sign; without C, epsilon and loss [5]_
-    ===========  ==================================================================================
+    ===============  ===============================================================================
+    combination      weights
+    ===============  ===============================================================================
+    "simple"         those >= 0 with sum one that minimise the objective; most are exactly 0 [1]_
+    "lp"             the same in a ball of the p-norm; none is 0 [2]_
+    "average"        all equal
+    "align"          each kernel by its centred alignment with the targets [3]_
+    "alignf"         the sum with the largest such alignment [3]_
+    "alignf_signed"  the same with weights of any sign, M^-1 a / |M^-1 a|, which MKLpy calls CKA
+    "pwmk"           the smaller the mean squared error of a kernel alone, in three folds, the more
+                     [4]_
+    "bayes"          BMKL: the posterior means, of any sign; without C, epsilon and loss [5]_
+    ===============  ===============================================================================
 
-    All but those of "lp" and "bayes" sum to one. Those of "pwmk" are equal where different rows are
-    too few for folds. For "simple" and "lp" the certificate is that of
-    weights and machine together; for the others, of the machine with these weights. "bayes" has
-    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. It always
+    All but those of "lp", "bayes" and "alignf_signed" sum to one. Those of "pwmk" are equal where
+    different rows are too few for folds. For "simple" and "lp" the certificate is that of weights
+    and machine together; for the others, of the machine with these weights. With negative
+    weights, "alignf_signed" has none: the sum may be indefinite and the machine a stationary point
+    that is not its optimum. The matrix M is nearly singular for most banks: weights are then those
+    of a pseudo-inverse, without eigenvalues below 1e-10 of the largest. "bayes" has no certificate
+    either: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. It always
     has an intercept and takes weights of rows of 0 or 1 alone. Its priors assume standardised data:
     targets are centred and divided by their standard deviation, and kernels by the mean of all
     their k(x, x); coefficients, intercept and bound are those of the targets as they are.

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernelfit.estimators.bank import DEFAULT_BANK, build_bank, build_stack, resolve_bank
 from kernelfit.estimators.machine import KernelMachine
 from kernelfit.families.multiple.kernels import BankKernel, CosineKernel, WeightedSum
-from kernelfit.learners.multiple.alignment import align, alignf
+from kernelfit.learners.multiple.alignment import align, alignf, alignf_signed
 from kernelfit.learners.multiple.bayes import BayesLearner
 from kernelfit.learners.multiple.deep import DeepLearner
 from kernelfit.learners.multiple.easy import easy
@@ -22,7 +22,9 @@ from kernelfit.learners.positive_matrix import merge_rows
 from kernelfit.tasks.multiclass import problem_coef
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
-COMBINATIONS = {"average", "simple", "lp", "align", "alignment", "pwmk", "bayes"}
+COMBINATIONS = {
+    "average", "simple", "lp", "align", "alignf", "alignf_signed", "pwmk", "bayes",
+}  # fmt: skip
 # Products of two values of the last layer, which cubes those of the layer before, are finite.
 _MAX_DEEP = 1e150
 
@@ -148,8 +150,10 @@ class MultipleKernelMachine(KernelMachine):
                 return average
             case "align":
                 return align
-            case "alignment":
+            case "alignf":
                 return alignf
+            case "alignf_signed":
+                return alignf_signed
             case "easy":
                 return functools.partial(easy, lam=self.lam)
             case "pwmk":

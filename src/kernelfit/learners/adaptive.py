@@ -58,7 +58,10 @@ class Division:
     ----------
     blocks : ndarray of shape (n,)
         The block of every row.
-    centres : ndarray of shape (n_blocks, d)
+    centres : array or CSR matrix of shape (n_centres, d)
+        A new point belongs to the block of the nearest one, for "nearest".
+    labels : ndarray of shape (n_centres,)
+        The block of every centre.
     combine : {"global", "concatenate", "nearest"}
     centre_targets : bool
         Whether the mean of the targets stands for the intercept that blocks do not have.
@@ -66,7 +69,8 @@ class Division:
     """
 
     blocks: Indices
-    centres: FloatArray
+    centres: Any
+    labels: Indices
     combine: str
     centre_targets: bool
     n_jobs: int | None
@@ -129,7 +133,8 @@ class AdaptiveLearner:
             divided, mean = self._learn_blocks(self.division, gram, task, rows)
             if self.division.combine != "global":
                 result = replace(divided, intercept=np.array([mean]))
-                return self._wrap(result, rows, mean)
+                own = replace(self, penalty=replace(penalty, tau=0.0))
+                return own._wrap(result, rows, mean, self.division.blocks[rows])
             penalty = replace(penalty, eta=divided.response.eta, relative=False)
             beta = divided.x[0]
         result = self._factor(gram, task, rows, penalty, beta, callback)
@@ -209,11 +214,19 @@ class AdaptiveLearner:
                 "or overflow leave no solution"
             )
 
-    def _wrap(self, result: SaddleResult, rows: Rows, neutral_intercept: float) -> Learned:
+    def _wrap(
+        self,
+        result: SaddleResult,
+        rows: Rows,
+        neutral_intercept: float,
+        blocks: Indices | None = None,
+    ) -> Learned:
         response, extension = result.response, self.extension
         weight = self.weight[rows]
         neutral = self.penalty.neutral(weight)
-        factor = LearnedFactor(response.compact(), response.support, len(weight), neutral)
+        support = response.support
+        own = None if blocks is None else blocks[support]
+        factor = LearnedFactor(response.compact(), support, len(weight), neutral, own)
         intercept = result.intercept
         kernel: Any = self.kernel
         if extension.rule == "neutral":
@@ -232,7 +245,8 @@ class AdaptiveLearner:
             )
         if self.division is not None and self.division.combine == "nearest":
             root: Any = self.kernel
-            kernel = BlockKernel(kernel, root, self.division.centres, extension.points[rows])
+            division, points = self.division, extension.points[rows]
+            kernel = BlockKernel(kernel, root, division.centres, division.labels, points)
         return Learned.of(
             result,
             intercept=intercept,

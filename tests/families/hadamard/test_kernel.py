@@ -148,7 +148,7 @@ def test_a_kernel_of_blocks_vanishes_between_them():
     centres = np.array([[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     base, _ = learned(X, sparse_beta(), "nearest")
     for inner in (ROOT, ScaledKernel(ROOT, 0.5), base):
-        kernel = BlockKernel(inner, ROOT, centres, X)
+        kernel = BlockKernel(inner, ROOT, centres, np.arange(2), X)
         apart = (NEW[:, :1] > 0.0) != (X[:, 0] > 0.0)
         assert_array_equal(kernel(NEW, X), np.where(apart, 0.0, inner(NEW, X)))
         rows = np.array([4, 0, 11])

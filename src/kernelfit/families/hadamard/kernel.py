@@ -34,12 +34,16 @@ class LearnedFactor:
     n : int
     neutral : float
         The factor without adaptation.
+    blocks : ndarray of int, default=None
+        The blocks of the support, between which the factor is one (Lemma 5 of the DANK paper, where
+        it is printed as zero).
     """
 
     response: HadamardResponse = field(repr=False)
     support: Indices = field(repr=False)
     n: int
     neutral: float
+    blocks: Indices | None = field(default=None, repr=False)
 
     @property
     def eta(self) -> float:
@@ -53,9 +57,13 @@ class LearnedFactor:
         place[self.support] = np.arange(len(self.support))
         return place
 
+    def own(self, K: FloatArray, rows: Any = slice(None)) -> FloatArray:
+        """Return the kernel between some points of the support and all of it, 0 between blocks."""
+        return K if self.blocks is None else K * (self.blocks[rows][:, None] == self.blocks)
+
     def matrix(self, K: FloatArray) -> FloatArray:
         """Return the factor on all points; K is the kernel on the support."""
-        compact = self.response.matrix(np.pad(K, (0, 1)))
+        compact = self.response.matrix(np.pad(self.own(K), (0, 1)))
         return compact[np.ix_(self.place, self.place)]
 
     def rank(self, K: FloatArray) -> int:
@@ -63,7 +71,7 @@ class LearnedFactor:
 
         Eigenvalues below 1e-10 of the largest do not count: rounding decides on them.
         """
-        compact = self.response.matrix(np.pad(K, (0, 1)))
+        compact = self.response.matrix(np.pad(self.own(K), (0, 1)))
         if len(self.support) == self.n:  # every point is a support vector
             compact = compact[:-1, :-1]
         values = np.abs(np.linalg.eigvalsh(compact))
@@ -95,7 +103,7 @@ class ScaledKernel:
 
 @dataclass(frozen=True, eq=False)
 class BlockKernel:
-    """A kernel that vanishes between points of different blocks, each around a centre.
+    """A kernel that vanishes between points of different blocks.
 
     Parameters
     ----------
@@ -103,19 +111,23 @@ class BlockKernel:
         The kernel within a block.
     root : callable
         The initial kernel: `base` itself, or what that multiplies.
-    centres : ndarray of shape (n_blocks, d)
+    centres : array or CSR matrix of shape (n_centres, d)
+        A point belongs to the block of the nearest one.
+    labels : ndarray of shape (n_centres,)
+        The block of every centre.
     points : ndarray of shape (n, d)
         The training points.
     """
 
     base: Any
     root: Kernel
-    centres: FloatArray = field(repr=False)
+    centres: Any = field(repr=False)
+    labels: Indices = field(repr=False)
     points: Any = field(repr=False)
 
     def block(self, X: Any) -> Indices:
         """Return the block of every point."""
-        return np.asarray(squared_distances(X, self.centres).argmin(axis=1))
+        return np.asarray(self.labels[squared_distances(X, self.centres).argmin(axis=1)])
 
     def __call__(self, X: Any, Y: Any = None) -> FloatArray:
         """Return the Gram matrix between the rows of X and those of Y."""
@@ -191,7 +203,8 @@ class HadamardKernel:
         near = rows < len(support)
         chosen = support[rows[near]]
         if len(chosen):
-            K[near, :-1] = self.root(self.points[chosen], self.points[support])
+            values = self.root(self.points[chosen], self.points[support])
+            K[near, :-1] = self.factor.own(values, rows[near])
         return K
 
     def _shares(self, X: Any) -> Any:

@@ -42,7 +42,7 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
     loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
         See `KernelSVC`. Of the solvers, "newton" and "damped" take the squares.
     eta : "auto", str or float, default="auto"
-        Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
+        Weight of the penalty. "auto" is the paper's choice, the squared norm of the coefficients of
         the plain machine, and "0.1*auto" a multiple of it; with `partition`, of the
         blocks' plain machines, which have no intercept. Infinity trains the plain machine with the
         kernel times ``1 - tau / (2 n)``, or 0 if that is negative, where n is the sum of the
@@ -293,7 +293,7 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
     loss : {"tube", "squared_tube", "squared"}, default="tube"
         See `KernelSVR`. Of the solvers, "newton" and "damped" take the squares.
     eta : "auto", str or float, default="auto"
-        Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
+        Weight of the penalty. "auto" is the paper's choice, the squared norm of the coefficients of
         the plain machine, and "0.1*auto" a multiple of it; with `partition`, of the
         blocks' plain machines, which have no intercept. Infinity trains the plain machine with the
         kernel times ``1 - tau / (2 n)``, or 0 if that is negative, where n is the sum of the

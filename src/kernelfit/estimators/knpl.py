@@ -40,11 +40,12 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
     loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
         See `KernelSVC`. The gradient methods among the solvers do not take the squares.
     eta : "auto", str or float, default="auto"
-        Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
-        the plain machine, and "0.1*auto" a multiple of it; infinity gives the plain machine.
-        With a
-        linear kernel and points on a grid, the plain machine has many solutions, and "auto" depends
-        on which of them was found: give a number there.
+        Weight of the penalty, gamma in [1]_, where it is chosen by 5-fold cross-validation: see
+        :func:`kernelfit.selection.knpl_protocol.knpl_protocol`. "auto" is the squared norm of the
+        coefficients of the plain machine, the choice of the DANK paper, and "0.1*auto" a multiple
+        of it; infinity gives the plain machine. With a linear kernel and points on a grid, the
+        plain machine has many solutions, and "auto" depends on which of them was found: give a
+        number there.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth", "hyper"}, \
             default="neutral"
         The factor between a new point and the training points. "neutral" is 1, with the intercept
@@ -254,11 +255,12 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
     loss : {"tube", "squared_tube", "squared"}, default="tube"
         See `KernelSVR`. The gradient methods among the solvers do not take the squares.
     eta : "auto", str or float, default="auto"
-        Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
-        the plain machine, and "0.1*auto" a multiple of it; infinity gives the plain machine.
-        With a
-        linear kernel and points on a grid, the plain machine has many solutions, and "auto" depends
-        on which of them was found: give a number there.
+        Weight of the penalty, gamma in [1]_, where it is chosen by 5-fold cross-validation: see
+        :func:`kernelfit.selection.knpl_protocol.knpl_protocol`. "auto" is the squared norm of the
+        coefficients of the plain machine, the choice of the DANK paper, and "0.1*auto" a multiple
+        of it; infinity gives the plain machine. With a linear kernel and points on a grid, the
+        plain machine has many solutions, and "auto" depends on which of them was found: give a
+        number there.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth", "hyper"}, \
             default="neutral"
         The factor between a new point and the training points. "neutral" is 1, with the intercept

@@ -28,6 +28,7 @@ BENCHMARKS = {
     "auto_large": ("other learners beside AutoKernel on up to 10,000 rows", "10 min"),
     "tkl_tables": ("accuracy of TKL, SVM, forest and XGBoost by the paper's protocol", "1 h"),
     "dank_tables": ("accuracy of DANK, KNPL and SVM by the papers' protocol", "2 h"),
+    "dank_rules": ("rules for new points on few rows, as in a figure of DANK", "1 min"),
     "knpl_tables": ("accuracy of KNPL by the protocol of its paper", "10 min"),
     "dank_comparators": ("accuracy of LogDet, RF, NW beside the DANK paper", "1 h"),
     "mkl_tables": ("accuracy of multiple kernels by the papers' protocols", "1 h"),

@@ -78,6 +78,10 @@ class AdaptiveMachine(StandardKernelMachine):
                 f"expected kernel 'rbf' or 'laplacian', whose values are positive, for "
                 f"out_of_sample='smooth', got {self.kernel!r}"
             )
+        if self.out_of_sample == "hyper" and self.kernel != "rbf":
+            raise ValueError(
+                f"expected kernel 'rbf' for out_of_sample='hyper', got {self.kernel!r}"
+            )
         if self.loss.startswith("squared") and self.partition is not None:
             raise ValueError(
                 f"expected a loss that is not squared for a partition, got {self.loss!r}"

@@ -58,10 +58,10 @@ class DANKClassifier(ClassifierMachine, AdaptiveMachine):
         adaptation, ``1 - tau / (2 n)`` or 0 if that is negative, where n is the sum of the weights,
         with the intercept fitted to that; the other rules average rows of the factor: those of the
         `n_neighbors` nearest training points, of the nearest one, of the reciprocal nearest
-        neighbour, of all in proportion to the kernel, or by ridge regression in a hyper-reproducing
-        kernel space, in time cubic in the training points. "reciprocal" is the DANK paper's; with
-        it, the prediction of one point depends on the others, and sample weights do not count.
-        "smooth" needs the rbf or laplacian kernel.
+        neighbour, or of all in proportion to the kernel. "reciprocal" is the paper's; with it, the
+        prediction of one point depends on the others, and sample weights do not count. "smooth"
+        needs the rbf or laplacian kernel. "hyper", for the rbf kernel, fits the learned matrix by
+        non-negative least squares in a hyper-reproducing kernel space, on 200 rows at most.
     n_neighbors : int, default=5
         For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
     kernel : str or callable, default="rbf"
@@ -309,10 +309,10 @@ class DANKRegressor(RegressorMachine, AdaptiveMachine):
         adaptation, ``1 - tau / (2 n)`` or 0 if that is negative, where n is the sum of the weights,
         with the intercept fitted to that; the other rules average rows of the factor: those of the
         `n_neighbors` nearest training points, of the nearest one, of the reciprocal nearest
-        neighbour, of all in proportion to the kernel, or by ridge regression in a hyper-reproducing
-        kernel space, in time cubic in the training points. "reciprocal" is the DANK paper's; with
-        it, the prediction of one point depends on the others, and sample weights do not count.
-        "smooth" needs the rbf or laplacian kernel.
+        neighbour, or of all in proportion to the kernel. "reciprocal" is the paper's; with it, the
+        prediction of one point depends on the others, and sample weights do not count. "smooth"
+        needs the rbf or laplacian kernel. "hyper", for the rbf kernel, fits the learned matrix by
+        non-negative least squares in a hyper-reproducing kernel space, on 200 rows at most.
     n_neighbors : int, default=5
         For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
     kernel : str or callable, default="rbf"

@@ -48,13 +48,14 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
         number there.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth", "hyper"}, \
             default="neutral"
-        The factor between a new point and the training points. "neutral" is 1, with the intercept
-        fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
-        nearest training points, of the nearest one, of the reciprocal nearest neighbour, of all in
-        proportion to the kernel, or by ridge regression in a hyper-reproducing kernel space, in
-        time cubic in the training points. "reciprocal" is the DANK paper's; with it, the prediction
-        of one point depends on the others, and sample weights do not count. "smooth" needs the rbf
-        or laplacian kernel.
+        The factor between a new point and the training points. "neutral" is 1, with the
+        intercept fitted to that; the other rules average rows of the factor: those of the
+        `n_neighbors` nearest training points, of the nearest one, of the reciprocal nearest
+        neighbour, or of all in proportion to the kernel. "reciprocal" is the DANK paper's;
+        with it, the prediction of one point depends on the others, and sample weights do
+        not count. "smooth" needs the rbf or laplacian kernel. "hyper", for the rbf kernel,
+        fits the learned matrix by non-negative least squares in a hyper-reproducing kernel
+        space, on 200 rows at most.
     n_neighbors : int, default=5
         For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
     kernel : str or callable, default="rbf"
@@ -263,13 +264,14 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
         number there.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth", "hyper"}, \
             default="neutral"
-        The factor between a new point and the training points. "neutral" is 1, with the intercept
-        fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
-        nearest training points, of the nearest one, of the reciprocal nearest neighbour, of all in
-        proportion to the kernel, or by ridge regression in a hyper-reproducing kernel space, in
-        time cubic in the training points. "reciprocal" is the DANK paper's; with it, the prediction
-        of one point depends on the others, and sample weights do not count. "smooth" needs the rbf
-        or laplacian kernel.
+        The factor between a new point and the training points. "neutral" is 1, with the
+        intercept fitted to that; the other rules average rows of the factor: those of the
+        `n_neighbors` nearest training points, of the nearest one, of the reciprocal nearest
+        neighbour, or of all in proportion to the kernel. "reciprocal" is the DANK paper's;
+        with it, the prediction of one point depends on the others, and sample weights do
+        not count. "smooth" needs the rbf or laplacian kernel. "hyper", for the rbf kernel,
+        fits the learned matrix by non-negative least squares in a hyper-reproducing kernel
+        space, on 200 rows at most.
     n_neighbors : int, default=5
         For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
     kernel : str or callable, default="rbf"

@@ -1,5 +1,6 @@
 """The learner of DANK and KNPL: a factor for every task, blocks, and a rule for new points."""
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelfit.families.hadamard.hyper import regression_shares
+from kernelfit.families.hadamard.hyper import fit_hyper_kernel
 from kernelfit.families.hadamard.kernel import (
     BlockKernel,
     HadamardKernel,
@@ -235,14 +236,14 @@ class AdaptiveLearner:
                 kernel = ScaledKernel(kernel, neutral)
         else:
             points, counts = extension.points[rows], extension.weight[rows]
-            regression = None
             if extension.rule == "hyper":
-                K = kernel(points, points)
-                on_support = K[np.ix_(factor.support, factor.support)]
-                regression = regression_shares(K, factor.matrix(on_support) - neutral, counts)
-            kernel = HadamardKernel(
-                kernel, factor, points, counts, extension.rule, extension.n_neighbors, regression
-            )
+                K = kernel(points[support], points[support])
+                between = functools.partial(factor.matrix, K)
+                kernel = fit_hyper_kernel(kernel, points, response.coef, counts, between)
+            else:
+                kernel = HadamardKernel(
+                    kernel, factor, points, counts, extension.rule, extension.n_neighbors
+                )
         if self.division is not None and self.division.combine == "nearest":
             root: Any = self.kernel
             division, points = self.division, extension.points[rows]

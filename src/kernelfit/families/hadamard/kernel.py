@@ -1,9 +1,8 @@
 """The kernels of entrywise factors for new points.
 
 A factor Theta is known between training points only. For a new point every rule takes an average of
-its rows, with the shares of :mod:`kernelfit.families.hadamard.neighbours` or, in a regression, of
-:mod:`kernelfit.families.hadamard.hyper`; a training point has its own row. So the learned
-kernel is ``k(x, y) = shares(x)' Theta shares(y) K(x, y)``.
+its rows, with the shares of :mod:`kernelfit.families.hadamard.neighbours`; a training point has its
+own row. So the learned kernel is ``k(x, y) = shares(x)' Theta shares(y) K(x, y)``.
 """
 
 from collections.abc import Callable
@@ -61,10 +60,10 @@ class LearnedFactor:
         """Return the kernel between some points of the support and all of it, 0 between blocks."""
         return K if self.blocks is None else K * (self.blocks[rows][:, None] == self.blocks)
 
-    def matrix(self, K: FloatArray) -> FloatArray:
-        """Return the factor on all points; K is the kernel on the support."""
+    def matrix(self, K: FloatArray, rows: Any = slice(None)) -> FloatArray:
+        """Return the factor on all points, or some; K is the kernel on the support."""
         compact = self.response.matrix(np.pad(self.own(K), (0, 1)))
-        return compact[np.ix_(self.place, self.place)]
+        return compact[np.ix_(self.place[rows], self.place[rows])]
 
     def rank(self, K: FloatArray) -> int:
         """Return the numerical rank of the factor; K is the kernel on the support.
@@ -154,11 +153,9 @@ class HadamardKernel:
         The training points.
     weight : ndarray of shape (n,)
         How many points each of them counts as.
-    rule : {"knn", "nearest", "reciprocal", "smooth", "hyper"}
+    rule : {"knn", "nearest", "reciprocal", "smooth"}
     n_neighbors : int
         For "knn".
-    regression : ndarray of shape (n, n), default=None
-        From the initial kernel of a point to its shares, for "hyper".
     """
 
     root: Kernel
@@ -167,7 +164,6 @@ class HadamardKernel:
     weight: FloatArray = field(repr=False)
     rule: str
     n_neighbors: int
-    regression: FloatArray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse a factor of other points."""
@@ -215,8 +211,6 @@ class HadamardKernel:
         n = self.points.shape[0]
         if self.rule == "smooth":
             shares = sparse.csr_array(smooth_shares(self.root(X, self.points), self.weight))
-        elif self.regression is not None:
-            shares = sparse.csr_array(self.root(X, self.points) @ self.regression)
         elif self.rule == "reciprocal":
             shares = reciprocal_neighbours(squared_distances(X, self.points))
         else:

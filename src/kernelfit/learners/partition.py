@@ -10,7 +10,7 @@ blocks. Without an intercept and with tau = 0,
         C_i C_j |K_{ij}| + \frac{1}{16\eta} \Bigl(\frac{C_i C_j}{\sqrt{w_i w_j}}\Bigr)^2 K_{ij}^2
 
 with :math:`\pi` the block of a point (the paper's Theorem 6 lacks a term independent of eta). It
-is a bound for the worst solutions in the box, far above what is lost: a thousand times and more.
+is a bound for the worst solutions in the box, far above the loss: hundreds of times and more.
 
 At a point the solutions side by side give the value of its own block's machine plus that of all
 others, which is larger than it where the kernel is wide: targets of a regression are overshot, and

@@ -72,6 +72,16 @@ def test_signed_alignment_is_the_projection_of_the_targets(targets):
         assert_allclose(found / np.linalg.norm(found), best / np.linalg.norm(best), atol=1e-8)
 
 
+@pytest.mark.parametrize(("size", "counts"), [(0.02, True), (1e-7, False)])
+def test_signed_alignment_leaves_out_directions_that_rounding_decides(size, counts):
+    change = size * np.outer(SIGN, SIGN)
+    kernels = [MATRICES[0], MATRICES[3], MATRICES[0] + change]
+    weights = alignf_signed(family(kernels), (hinge(SIGN, 1.0),), ONES)
+    found = reference.centred(sum(w * K for w, K in zip(weights, kernels, strict=True)))
+    best = reference.signed_alignment(kernels if counts else kernels[:2], np.outer(SIGN, SIGN))
+    assert_allclose(found / np.linalg.norm(found), best / np.linalg.norm(best), atol=1e-5)
+
+
 @pytest.mark.parametrize("lam", [0.01, 0.1, 0.9, 1.0])
 def test_easy_is_that_of_the_paper(lam):
     found = easy(family(), (hinge(SIGN, 1.0),), ONES, lam=lam)

@@ -1,10 +1,4 @@
-"""DANK: our solvers against the paper's Algorithm 1, and large data beside the plain machine."""
-
-import json
-import resource
-import subprocess
-import sys
-import time
+"""DANK: our solvers against the paper's Algorithm 1, and eeg beside the plain machine."""
 
 import numpy as np
 
@@ -21,9 +15,6 @@ from kernelfit.tasks.projection import project_box_plane
 PAPER_ROUNDS = 2000
 POWERS = 2.0 ** np.arange(-5, 6)  # the papers' grid, for C and for sigma
 EEG = {"C": 32.0, "gamma": 100.0, "cache_size": 1024}
-LARGE = {"C": 32.0, "gamma": 2.0, "tau": 0.0, "cache_size": 1024, "tol": 1e-3}
-# The paper's seconds on ijcnn1 (its Table 4), MATLAB on a Xeon E5-2695.
-PAPER_SECONDS = {"whole": 28548.0, "partition": 571.7}
 
 
 def algorithm_1(K, y, C, eta, tau):
@@ -104,39 +95,9 @@ def beside_the_plain_machine():
         }  # fmt: skip
 
 
-def fit_large(partition):
-    """Fit ijcnn1 in this process and print what it took."""
-    X, y = load("ijcnn1")
-    options = LARGE if partition == "0" else {**LARGE, "partition": int(partition)}
-    options = {**options, "random_state": 0, "combine": "concatenate"}
-    if partition == "0":
-        options["combine"] = "global"
-    small = np.random.default_rng(0).permutation(len(y))[:2000]
-    DANKClassifier(**{**options, "partition": None}).fit(X[small], y[small])  # compile or load
-    wall, cpu = time.perf_counter(), time.process_time()
-    model = DANKClassifier(**options).fit(X, y)
-    took = {"wall s": time.perf_counter() - wall, "CPU s": time.process_time() - cpu}
-    took["peak GiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    took["objective"] = model.objective_
-    took["gap"] = model.dual_gap_ / abs(model.objective_)
-    took["support vectors"] = len(model.support_)
-    print(json.dumps(took))
-
-
-def large():
-    """Yield rows: ijcnn1 whole and in 50 blocks, one process each."""
-    for name, partition in (("whole", "0"), ("partition", "50")):
-        command = [sys.executable, "-m", "benchmarks.dank", partition]
-        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        yield {
-            "part": "ijcnn1", "what": name if partition == "0" else f"{partition} blocks",
-            **json.loads(out.splitlines()[-1]), "paper s": PAPER_SECONDS[name],
-        }  # fmt: skip
-
-
 def main():
-    record = records.start("dank", rounds_of_algorithm_1=PAPER_ROUNDS, eeg=EEG, ijcnn1=LARGE)
-    record.rows = [*against_algorithm_1(), *beside_the_plain_machine(), *large()]
+    record = records.start("dank", rounds_of_algorithm_1=PAPER_ROUNDS, eeg=EEG)
+    record.rows = [*against_algorithm_1(), *beside_the_plain_machine()]
     record.save(records.path_of("dank"))
     page()
 
@@ -155,17 +116,9 @@ def page():
         table(record.rows, "algorithm 1"),
         "## eeg, 7,490 rows, C = 32, gamma = 100, tau = 0: whole fits",
         table(record.rows, "eeg"),
-        "## ijcnn1, 49,990 rows, C = 32, gamma = 2, tau = 0, cache 1 GiB, tol 1e-3",
-        "The blocks' solutions are put side by side as in the paper, without a global solve; *gap* "
-        "is then their distance from the optimum of the whole problem without intercept, at most. "
-        "The paper's seconds are of another machine.",
-        table(record.rows, "ijcnn1"),
         records=[record],
     )
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
-        fit_large(sys.argv[1])
-    else:
-        main()
+    main()

@@ -69,7 +69,7 @@ VARIANTS = [
     kernelfit.MKLClassifier(kernels=BANK, combination="lp", kernel_sharing="separate", n_jobs=2),
     kernelfit.MKLClassifier(kernels=BANK, combination="easy", warm_start=True),
     kernelfit.MKLClassifier(kernels=BANK, combination="pwmk"),
-    kernelfit.MKLRegressor(kernels=BANK, combination="alignment"),
+    kernelfit.MKLRegressor(kernels=BANK, combination="alignf"),
     kernelfit.NadarayaWatson("local"),
     kernelfit.TKLClassifier(kernel_sharing="joint"),
     kernelfit.TKLClassifier(warm_start=True, n_jobs=2),

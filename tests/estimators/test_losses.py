@@ -183,7 +183,7 @@ def test_learned_kernels_of_regression(data, cls, loss, solver):
         ("MKL", {"tol": 1e-4}),
         ("MKL", {"combination": "lp"}),
         ("MKL", {"combination": "average"}),
-        ("MKL", {"combination": "alignment"}),
+        ("MKL", {"combination": "alignf"}),
         ("KernelUnion", {"families": ["gaussian", "tessellated"]}),
     ],
 )

@@ -24,6 +24,7 @@ from kernelfit import (
     TKLClassifier,
 )
 from kernelfit.inspection import audit
+from tests.reference import multiple_kernels as reference
 
 WIDTHS = [{"kernel": "rbf", "gamma": [0.01, 0.1, 1.0, 10.0]}, "linear"]
 
@@ -158,6 +159,27 @@ def test_classes_share_weights_or_do_not(combination, sharing):
     assert hasattr(model, "kernel_") == (sharing == "joint")
     for found in np.atleast_1d(np.array(audit(model, X, y, weight), dtype=object)):
         assert found.confirmed, found
+
+
+def test_weights_of_both_signs_are_marked_as_uncertified():
+    X, y = moons()
+    sign = 2.0 * (y == y.max()) - 1.0
+    model = MKLClassifier(C=1.0, kernels=WIDTHS, combination="alignf_signed")
+    with pytest.warns(UserWarning, match="without proof of optimality"):
+        model.fit(X, y)
+    assert model.weights_.min() < 0.0 and np.linalg.eigvalsh(model.kernel_(X))[0] < -1e-3
+    assert model.status_ == "stationary" and np.isnan(model.dual_gap_)
+    matrices = [kernel(X) for kernel in model.bank_]
+    best = reference.signed_alignment(matrices, np.outer(sign, sign))
+    found = reference.centred(model.kernel_(X))
+    assert_allclose(found / np.linalg.norm(found), best / np.linalg.norm(best), atol=1e-7)
+    # A stationary point: values of free points are their labels, others are on the right side.
+    beta = np.zeros(len(y))
+    beta[model.support_] = model.dual_coef_[0]
+    slack = sign * model.decision_function(X) - 1.0
+    size = np.abs(beta)
+    assert np.all(slack[size < 1.0] > -1e-2) and np.all(slack[size > 0.0] < 1e-2)
+    assert_allclose(beta.sum(), 0.0, atol=1e-9)
 
 
 def test_the_audit_says_no_to_other_weights():
@@ -376,7 +398,7 @@ def wide(X, Y):
     return rbf_kernel(X, Y, gamma=1e-3).astype(np.float32)
 
 
-@pytest.mark.parametrize("combination", ["average", "simple", "lp", "alignment", "pwmk"])
+@pytest.mark.parametrize("combination", ["average", "simple", "lp", "alignf", "pwmk"])
 @pytest.mark.parametrize("machine", [MKLClassifier, MKLRegressor])
 def test_matrices_in_single_precision_are_judged_by_its_rounding(machine, combination):
     X, y = moons()

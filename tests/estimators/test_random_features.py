@@ -2,6 +2,7 @@
 
 import pickle
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from scipy import sparse
@@ -25,13 +26,33 @@ def test_equal_weights_approximate_the_gaussian_kernel(iris):
     np.testing.assert_allclose(Z @ Z.T, rbf_kernel(X, gamma=0.3), atol=0.03)
 
 
-def test_alignment_is_that_of_the_learned_kernel(iris):
+@pytest.mark.parametrize("centre", [False, True])
+def test_weights_are_those_of_a_conic_solver_on_unequal_classes(centre):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2))
+    y = X[:, 0] + 0.5 * rng.standard_normal(80) > 0.7
+    options = {"n_components": 20, "random_state": 0, "centre_targets": centre}
+    drawn = RandomFeatureAlignment(rho=0.0, **options).fit(X, y)
+    features = np.sqrt(2.0) * np.cos(X @ drawn.frequencies_ + drawn.offsets_)
+    sign = np.where(y, 1.0, -1.0) - (np.mean(np.where(y, 1.0, -1.0)) if centre else 0.0)
+    v = (sign @ features / 80) ** 2
+    q = cp.Variable(20, nonneg=True)
+    rules = [cp.sum(q) == 1, cp.sum_squares(20 * q - 1) / 20 <= 2.0]
+    best = cp.Problem(cp.Maximize(v @ q), rules).solve(solver="CLARABEL")
+    found = RandomFeatureAlignment(rho=2.0, **options).fit(X, y)
+    np.testing.assert_allclose(found.objective_, best, rtol=1e-6)
+    np.testing.assert_allclose(found.weights_, q.value[q.value > 1e-4], atol=1e-4)
+
+
+@pytest.mark.parametrize("centre", [False, True])
+def test_alignment_is_that_of_the_learned_kernel(iris, centre):
     X, y = iris
-    features = RandomFeatureAlignment(random_state=0, n_components=300).fit(X, y)
+    options = {"random_state": 0, "n_components": 300, "centre_targets": centre}
+    features = RandomFeatureAlignment(**options).fit(X, y)
     Z = features.transform(X)
-    Y = (y[:, None] == np.arange(3)) - 1 / 3
+    Y = np.where(y[:, None] == np.arange(3), 1.0, -1.0) + centre / 3
     np.testing.assert_allclose(np.sum((Y.T @ Z) ** 2) / 150**2, features.objective_)
-    uniform = RandomFeatureAlignment(random_state=0, n_components=300, rho=0.0).fit(X, y)
+    uniform = RandomFeatureAlignment(rho=0.0, **options).fit(X, y)
     assert features.objective_ > 1.5 * uniform.objective_
     assert features.dual_gap_ <= 1e-10 * features.objective_
     assert Z.shape[1] < 300 and np.all(features.weights_ > 0)

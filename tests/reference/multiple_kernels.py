@@ -34,6 +34,16 @@ def largest_alignment(matrices, Y):
     return v.value / v.value.sum()
 
 
+def signed_alignment(matrices, Y):
+    """Return the sum of centred kernels, of any sign, with the largest alignment with Y.
+
+    That is the projection of Y on their span, which is unique where the weights are not.
+    """
+    flat = np.stack([centred(K).ravel() for K in matrices], axis=1)
+    flat = flat / np.linalg.norm(flat, axis=0)
+    return (flat @ np.linalg.lstsq(flat, Y.ravel(), rcond=1e-9)[0]).reshape(Y.shape)
+
+
 def easy(matrices, y, lam):
     """Return the weights of Algorithm 1 of Aiolli and Donini (2015), normalised to sum one."""
     gamma = cp.Variable(len(y), nonneg=True)

@@ -4,7 +4,9 @@ dank, knpl
     Half of the rows for training, drawn anew for every split; monks, spect, splice and svmguide1
     have a split of their own. Features scaled to [0, 1] by the training half; C and gamma of the
     plain machine by 5-fold cross-validation over powers of two; the learned machine at the same C
-    and gamma with the papers' eta, and DANK's tau = 0.01; new points by the papers' rules.
+    and gamma. DANK has its paper's eta, the squared norm of the plain machine's coefficients, and
+    tau = 0.01; KNPL's eta is chosen by 5-fold cross-validation among multiples of that norm, from
+    4^-4 to 4^4. New points by the papers' rules.
 tkl
     80 % for training; all parameters by 2-fold cross-validation in the training part.
 mkl
@@ -37,8 +39,8 @@ from kernelfit.cli.published import published
 from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.estimators.bank import DEFAULT_BANK
 from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
-from kernelfit.estimators.knpl import KNPLClassifier
 from kernelfit.estimators.mkl import MKLClassifier
+from kernelfit.selection.knpl_protocol import eta_search
 from kernelfit.selection.mkl_cv import MKLClassifierCV
 from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
 from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
@@ -168,8 +170,7 @@ def knpl(name: str, split: int) -> Scores:
     """Return the scores of the plain machine and of KNPL."""
     data = half(name, split)
     plain, chosen = _plain(name, data)
-    learned = KNPLClassifier(**chosen, eta="auto", tol=1e-6, out_of_sample="nearest")
-    learned.fit(*data[:2])
+    learned = _search(eta_search(chosen, cv=5), *data[:2])
     return {"SVM-CV": _measure(name, plain, data), "KNPL": _measure(name, learned, data)}
 
 
@@ -197,7 +198,7 @@ def mkl(name: str, split: int) -> Scores:
     scores = {}
     if "SMKL" in published("mkl")["sets"][name]:
         data = share(name, split, StandardScaler())
-        rules = {"SMKL": "simple", "AMKL": "average", "PWMK": "pwmk", "CKA": "alignment"}
+        rules = {"SMKL": "simple", "AMKL": "average", "PWMK": "pwmk", "CKA": "alignf_signed"}
         for method, combination in rules.items():
             search = MKLClassifierCV(
                 COSTS, cv=2, kernels=BANK, combination=combination, tol=1e-2, cache_size=8000

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import is_regressor
 from sklearn.cluster import KMeans
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.estimators.standard import StandardKernelMachine
@@ -17,6 +18,12 @@ from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _RULES = ("neutral", "knn", "nearest", "reciprocal", "smooth", "hyper")
 
+# What keeping the blocks' solutions means for new points.
+_BLOCKS_COST = {
+    "concatenate": "where the kernel reaches from block to block, other blocks outweigh that of a "
+    "point and predictions may be much worse",
+    "nearest": "predictions are those of smaller sets of data",
+}
 _NOT_FOR_SQUARES = ("quartic", "nesterov", "nesterov_monotone", "projected_gradient")
 
 
@@ -32,7 +39,8 @@ class AdaptiveMachine(StandardKernelMachine):
     _method: ClassVar[Literal["dank", "knpl"]]
     # What only DANK has.
     tau = 0.0
-    partition: int | None = None
+    partition: Any = None
+    _blocks: Any = None  # of the training rows, where the caller gave them
     combine = "global"
     _cost_range = (1e-70, 1e70)  # fourth powers neither overflow nor vanish
     _path_etas = ()  # multiples that a search tries along its paths
@@ -70,6 +78,10 @@ class AdaptiveMachine(StandardKernelMachine):
                 f"expected kernel 'rbf' or 'laplacian', whose values are positive, for "
                 f"out_of_sample='smooth', got {self.kernel!r}"
             )
+        if self.out_of_sample == "hyper" and self.kernel != "rbf":
+            raise ValueError(
+                f"expected kernel 'rbf' for out_of_sample='hyper', got {self.kernel!r}"
+            )
         if self.loss.startswith("squared") and self.partition is not None:
             raise ValueError(
                 f"expected a loss that is not squared for a partition, got {self.loss!r}"
@@ -98,8 +110,21 @@ class AdaptiveMachine(StandardKernelMachine):
                     f"expected {name}={allowed} for device={self.device!r}, got {value!r}"
                 )
 
+    def _training_rows(self, X, targets, weight):
+        rows, weight = super()._training_rows(X, targets, weight)
+        if self.partition is not None and not isinstance(self.partition, Integral):
+            labels = column_or_1d(self.partition)
+            check_consistent_length(X, labels)
+            self._blocks = np.unique(labels[rows], return_inverse=True)[1]
+        return rows, weight
+
     def _divide(self, X, weight):
-        """Return the blocks of the rows, by k-means."""
+        """Return the blocks of the rows: as given, or by k-means."""
+        centre = is_regressor(self)
+        if self._blocks is not None:
+            if self._precomputed and self.combine == "nearest":
+                raise ValueError("expected data for combine='nearest', got a precomputed kernel")
+            return Division(self._blocks, X, self._blocks, self.combine, centre, self.n_jobs)
         if self._precomputed:
             raise ValueError("expected data to partition, got a precomputed kernel matrix")
         if self.partition > X.shape[0]:
@@ -111,8 +136,8 @@ class AdaptiveMachine(StandardKernelMachine):
         means.fit(X, sample_weight=weight)
         self.cluster_centers_ = means.cluster_centers_
         blocks = squared_distances(X, means.cluster_centers_).argmin(axis=1)
-        centre = is_regressor(self)
-        return Division(blocks, means.cluster_centers_, self.combine, centre, self.n_jobs)
+        labels = np.arange(self.partition)
+        return Division(blocks, means.cluster_centers_, labels, self.combine, centre, self.n_jobs)
 
     def _note_plan(self, plan, rows):
         self._group_rows = [rows[group[0].rows] for group in plan.groups]
@@ -141,17 +166,20 @@ class AdaptiveMachine(StandardKernelMachine):
                 f"{self._cost_range[0]:g} in size, got {largest:.3g}: scale the data"
             )
 
-    def _convergence_advice(self, stalled):
+    def _convergence_advice(self, endings):
         if self.partition is not None and self.combine != "global":
             return (
-                f"with combine={self.combine!r} the solutions of the blocks are kept, which are "
-                "not an optimum of the whole problem; combine='global' finds one"
+                f"combine={self.combine!r} keeps the solutions of the blocks, which are not an "
+                f"optimum of the whole problem; {_BLOCKS_COST[self.combine]}; combine='global' "
+                "goes on to the optimum"
             )
         if self.solver in ("alternating", "admm"):
-            return f"solver={self.solver!r} need not converge, take solver='newton'"
-        if stalled:
+            cycles = "cycle" in endings
+            fate = "goes back and forth between two solutions" if cycles else "need not converge"
+            return f"solver={self.solver!r} {fate}, take solver='newton'"
+        if endings == {"rounding"}:
             return "rounding prevents more, scale the data or raise tol or a small eta"
-        return super()._convergence_advice(stalled)
+        return super()._convergence_advice(endings)
 
     @property
     def _root(self):

@@ -40,20 +40,22 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
     loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
         See `KernelSVC`. The gradient methods among the solvers do not take the squares.
     eta : "auto", str or float, default="auto"
-        Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
-        the plain machine, and "0.1*auto" a multiple of it; infinity gives the plain machine.
-        With a
-        linear kernel and points on a grid, the plain machine has many solutions, and "auto" depends
-        on which of them was found: give a number there.
+        Weight of the penalty, gamma in [1]_, where it is chosen by 5-fold cross-validation: see
+        :func:`kernelfit.selection.knpl_protocol.knpl_protocol`. "auto" is the squared norm of the
+        coefficients of the plain machine, the choice of the DANK paper, and "0.1*auto" a multiple
+        of it; infinity gives the plain machine. With a linear kernel and points on a grid, the
+        plain machine has many solutions, and "auto" depends on which of them was found: give a
+        number there.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth", "hyper"}, \
             default="neutral"
-        The factor between a new point and the training points. "neutral" is 1, with the intercept
-        fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
-        nearest training points, of the nearest one, of the reciprocal nearest neighbour, of all in
-        proportion to the kernel, or by ridge regression in a hyper-reproducing kernel space, in
-        time cubic in the training points. "reciprocal" is the DANK paper's; with it, the prediction
-        of one point depends on the others, and sample weights do not count. "smooth" needs the rbf
-        or laplacian kernel.
+        The factor between a new point and the training points. "neutral" is 1, with the
+        intercept fitted to that; the other rules average rows of the factor: those of the
+        `n_neighbors` nearest training points, of the nearest one, of the reciprocal nearest
+        neighbour, or of all in proportion to the kernel. "reciprocal" is the DANK paper's;
+        with it, the prediction of one point depends on the others, and sample weights do
+        not count. "smooth" needs the rbf or laplacian kernel. "hyper", for the rbf kernel,
+        fits the learned matrix by non-negative least squares in a hyper-reproducing kernel
+        space, on 200 rows at most.
     n_neighbors : int, default=5
         For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
     kernel : str or callable, default="rbf"
@@ -71,8 +73,8 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
     solver : str, default="auto"
         "auto" takes "newton". Slower: "damped", alternation with a line search, "nesterov",
         "nesterov_monotone" and "projected_gradient". The paper's methods, plain alternation with
-        the factor in closed form ("alternating") or by ADMM ("admm"), need not converge. All stop
-        on the same certificate.
+        the factor in closed form ("alternating") or by ADMM ("admm"), mostly end in a cycle of two
+        solutions; the best certified pair is kept. All stop on the same certificate.
     multi_class : {"ovo", "ovr"}, default="ovo"
         How more than two classes are divided into problems, each with its own factor.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
@@ -254,20 +256,22 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
     loss : {"tube", "squared_tube", "squared"}, default="tube"
         See `KernelSVR`. The gradient methods among the solvers do not take the squares.
     eta : "auto", str or float, default="auto"
-        Weight of the penalty. "auto" is the papers' choice, the squared norm of the coefficients of
-        the plain machine, and "0.1*auto" a multiple of it; infinity gives the plain machine.
-        With a
-        linear kernel and points on a grid, the plain machine has many solutions, and "auto" depends
-        on which of them was found: give a number there.
+        Weight of the penalty, gamma in [1]_, where it is chosen by 5-fold cross-validation: see
+        :func:`kernelfit.selection.knpl_protocol.knpl_protocol`. "auto" is the squared norm of the
+        coefficients of the plain machine, the choice of the DANK paper, and "0.1*auto" a multiple
+        of it; infinity gives the plain machine. With a linear kernel and points on a grid, the
+        plain machine has many solutions, and "auto" depends on which of them was found: give a
+        number there.
     out_of_sample : {"neutral", "knn", "nearest", "reciprocal", "smooth", "hyper"}, \
             default="neutral"
-        The factor between a new point and the training points. "neutral" is 1, with the intercept
-        fitted to that; the other rules average rows of the factor: those of the `n_neighbors`
-        nearest training points, of the nearest one, of the reciprocal nearest neighbour, of all in
-        proportion to the kernel, or by ridge regression in a hyper-reproducing kernel space, in
-        time cubic in the training points. "reciprocal" is the DANK paper's; with it, the prediction
-        of one point depends on the others, and sample weights do not count. "smooth" needs the rbf
-        or laplacian kernel.
+        The factor between a new point and the training points. "neutral" is 1, with the
+        intercept fitted to that; the other rules average rows of the factor: those of the
+        `n_neighbors` nearest training points, of the nearest one, of the reciprocal nearest
+        neighbour, or of all in proportion to the kernel. "reciprocal" is the DANK paper's;
+        with it, the prediction of one point depends on the others, and sample weights do
+        not count. "smooth" needs the rbf or laplacian kernel. "hyper", for the rbf kernel,
+        fits the learned matrix by non-negative least squares in a hyper-reproducing kernel
+        space, on 200 rows at most.
     n_neighbors : int, default=5
         For "knn"; all training points where there are fewer. A weight of 2 counts as two points.
     kernel : str or callable, default="rbf"
@@ -285,8 +289,8 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
     solver : str, default="auto"
         "auto" takes "newton". Slower: "damped", alternation with a line search, "nesterov",
         "nesterov_monotone" and "projected_gradient". The paper's methods, plain alternation with
-        the factor in closed form ("alternating") or by ADMM ("admm"), need not converge. All stop
-        on the same certificate.
+        the factor in closed form ("alternating") or by ADMM ("admm"), mostly end in a cycle of two
+        solutions; the best certified pair is kept. All stop on the same certificate.
     tol : float, default=1e-6
         The duality gap to reach, relative to the objective.
     max_iter : int, default=1000

@@ -299,11 +299,11 @@ class KernelMachine(BaseEstimator):
             with np.errstate(over="ignore"):
                 worst = (gap[failed] / np.maximum(np.abs(objective[failed]), 1e-300)).max()
             aim = f"tol={self.tol:g}" if self._has_tol else f"{self.tol:g}"
-            stalled = all(self._endings[k] == "rounding" for k in np.flatnonzero(failed))
+            endings = {self._endings[k] for k in np.flatnonzero(failed)}
             warnings.warn(
                 f"{name} stopped at a relative duality gap of {worst:.1e} instead of "
                 f"{aim} in {failed.sum()} of {failed.size} problems: "
-                + self._convergence_advice(stalled),
+                + self._convergence_advice(endings),
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -313,8 +313,8 @@ class KernelMachine(BaseEstimator):
         """Whether users give the tolerance; exact machines have one of their own."""
         return "tol" in self.get_params(deep=False)
 
-    def _convergence_advice(self, stalled):
-        if stalled:
+    def _convergence_advice(self, endings):
+        if endings == {"rounding"}:
             advice = "rounding prevents more, scale the data"
             return f"{advice} or raise tol" if self._has_tol else advice
         return f"raise max_iter={self.max_iter} or tol"

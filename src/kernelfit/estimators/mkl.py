@@ -1,6 +1,6 @@
 """Multiple kernel learning: machines on a weighted sum of given kernels."""
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import ClassVar
 
 from kernelfit.estimators.classifier import ClassifierMachine
@@ -36,8 +36,8 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         and polynomials of degree 1 to 3, on all features and on each. For "precomputed", X holds
         kernel matrices in the shape (n_samples, n_samples, n_kernels).
     combination : str, default="simple"
-        How the weights are found: "simple", "lp", "average", "align", "alignment",
-        "easy", "pwmk", "bayes" or "deep"; see Notes.
+        How the weights are found: "simple", "lp", "average", "align", "alignf",
+        "alignf_signed", "easy", "pwmk", "bayes" or "deep"; see Notes.
     p : float, default=2.0
         The norm for "lp", at least 1. The ball has the radius ``n_kernels ** (1 / p - 1)``, so that
         equal weights that sum to one are on its surface: from 1 to infinity it leads from "simple"
@@ -46,9 +46,12 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         The regularisation of "easy", above 0 and at most 1.
     delta : float, default=0.0
         The accuracy from which on a kernel has weight, for "pwmk".
+    n_layers : {1, 2, 3}, default=2
+        Number of layers of kernels, for "deep".
     normalize : bool, default=True
         Whether each kernel is scaled so that k(x, x) has mean 1 over the training points. Sample
-        weights count in this mean, a weight of 2 as a repeated row.
+        weights count in this mean, a weight of 2 as a repeated row. For "deep", whether
+        k(x, z) is divided by sqrt(k(x, x) k(z, z)).
     fit_intercept : bool, default=True
         Whether the model has an intercept b.
     kernel_sharing : {"joint", "separate"}, default="joint"
@@ -104,7 +107,8 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     dual_gap_ : float or ndarray of shape (n_classes,)
         Upper minus lower bound on the optimum.
     status_ : str or ndarray of str
-        "proved": the gap is a proof; "non-convex" for "bayes".
+        "proved": the gap is a proof; "non-convex" for "bayes"; "stationary" for "alignf_signed"
+        with negative weights.
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of iterations.
     converged_ : bool or ndarray of shape (n_classes,)
@@ -124,28 +128,32 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
 
     Notes
     -----
-    ===========  ==================================================================================
-    combination  weights
-    ===========  ==================================================================================
-    "simple"     those >= 0 with sum one that minimise the objective; most are exactly 0 [1]_
-    "lp"         the same in a ball of the p-norm; none is 0 [2]_
-    "average"    all equal
-    "align"      each kernel by its centred alignment with the targets [3]_
-    "alignment"  the sum with the largest such alignment, alignf of [3]_
-    "easy"       EasyMKL: by the parts of the margin of the sum of all kernels [4]_
-    "pwmk"       by the accuracy of each kernel alone, less `delta`, in three folds [5]_
-    "bayes"      BMKL: the posterior means, of any sign; without C and loss [6]_
-    "deep"       DMKL: with a layer of kernels on their sum, by the span bound [7]_
-    ===========  ==================================================================================
+    ===============  ===============================================================================
+    combination      weights
+    ===============  ===============================================================================
+    "simple"         those >= 0 with sum one that minimise the objective; most are exactly 0 [1]_
+    "lp"             the same in a ball of the p-norm; none is 0 [2]_
+    "average"        all equal
+    "align"          each kernel by its centred alignment with the targets [3]_
+    "alignf"         the sum with the largest such alignment [3]_
+    "alignf_signed"  the same with weights of any sign, M^-1 a / |M^-1 a|, which MKLpy calls CKA
+    "easy"           EasyMKL: by the parts of the margin of the sum of all kernels [4]_
+    "pwmk"           by the accuracy of each kernel alone, less `delta`, in three folds [5]_
+    "bayes"          BMKL: the posterior means, of any sign; without C and loss [6]_
+    "deep"           DMKL: with layers of kernels on their sum, by the span bound [7]_
+    ===============  ===============================================================================
 
-    All but those of "lp" and "bayes" sum to one. Those of "pwmk" are equal where different rows are
-    too few for folds. For "simple" and "lp" the certificate is that of
-    weights and machine together; for the others, of the machine with these weights. "bayes" has
-    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. It always
+    All but those of "lp", "bayes" and "alignf_signed" sum to one. Those of "pwmk" are equal where
+    different rows are too few for folds. For "simple" and "lp" the certificate is that of weights
+    and machine together; for the others, of the machine with these weights. With negative
+    weights, "alignf_signed" has none: the sum may be indefinite and the machine a stationary point
+    that is not its optimum. The matrix M is nearly singular for most banks: weights are then those
+    of a pseudo-inverse, without eigenvalues below 1e-10 of the largest. "bayes" has no certificate
+    either: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. It always
     has an intercept, takes weights of rows and classes of 0 or 1 alone, and divides the kernels by
-    the mean of all their k(x, x), the unit of its priors. The second layer of "deep", a sum of the
-    linear, the Gaussian and the quadratic kernel in the feature space of the first, has the weights
-    ``kernel_.outer``.
+    the mean of all their k(x, x), the unit of its priors. Each further layer of "deep", a sum of a
+    linear, a Gaussian, a quadratic and a cubic kernel in the feature space of the one before, has a
+    row of weights in ``kernel_.outer``.
 
     References
     ----------
@@ -185,6 +193,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         "combination": [StrOptions({*COMBINATIONS, "easy", "deep"})],
         "lam": [Interval(Real, 0, 1, closed="right")],
         "delta": [Interval(Real, 0, 1, closed="left")],
+        "n_layers": [Interval(Integral, 1, 3, closed="both")],
         "kernel_sharing": [StrOptions({"separate", "joint"})],
     }
 
@@ -198,6 +207,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         p=2.0,
         lam=0.1,
         delta=0.0,
+        n_layers=2,
         normalize=True,
         fit_intercept=True,
         kernel_sharing="joint",
@@ -216,6 +226,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         self.p = p
         self.lam = lam
         self.delta = delta
+        self.n_layers = n_layers
         self.normalize = normalize
         self.fit_intercept = fit_intercept
         self.kernel_sharing = kernel_sharing
@@ -257,8 +268,8 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
         and polynomials of degree 1 to 3, on all features and on each. For "precomputed", X holds
         kernel matrices in the shape (n_samples, n_samples, n_kernels).
     combination : str, default="simple"
-        How the weights are found: "simple", "lp", "average", "align", "alignment",
-        "pwmk" or "bayes"; see Notes.
+        How the weights are found: "simple", "lp", "average", "align", "alignf",
+        "alignf_signed", "pwmk" or "bayes"; see Notes.
     p : float, default=2.0
         The norm for "lp", at least 1. The ball has the radius ``n_kernels ** (1 / p - 1)``, so that
         equal weights that sum to one are on its surface: from 1 to infinity it leads from "simple"
@@ -311,7 +322,8 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
     dual_gap_ : float
         Upper minus lower bound on the optimum.
     status_ : str
-        "proved": the gap is a proof; "non-convex" for "bayes".
+        "proved": the gap is a proof; "non-convex" for "bayes"; "stationary" for "alignf_signed"
+        with negative weights.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -327,23 +339,27 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
 
     Notes
     -----
-    ===========  ==================================================================================
-    combination  weights
-    ===========  ==================================================================================
-    "simple"     those >= 0 with sum one that minimise the objective; most are exactly 0 [1]_
-    "lp"         the same in a ball of the p-norm; none is 0 [2]_
-    "average"    all equal
-    "align"      each kernel by its centred alignment with the targets [3]_
-    "alignment"  the sum with the largest such alignment, alignf of [3]_
-    "pwmk"       the smaller the mean squared error of a kernel alone, in three folds, the more
-                 [4]_
-    "bayes"      BMKL: the posterior means, of any sign; without C, epsilon and loss [5]_
-    ===========  ==================================================================================
+    ===============  ===============================================================================
+    combination      weights
+    ===============  ===============================================================================
+    "simple"         those >= 0 with sum one that minimise the objective; most are exactly 0 [1]_
+    "lp"             the same in a ball of the p-norm; none is 0 [2]_
+    "average"        all equal
+    "align"          each kernel by its centred alignment with the targets [3]_
+    "alignf"         the sum with the largest such alignment [3]_
+    "alignf_signed"  the same with weights of any sign, M^-1 a / |M^-1 a|, which MKLpy calls CKA
+    "pwmk"           the smaller the mean squared error of a kernel alone, in three folds, the more
+                     [4]_
+    "bayes"          BMKL: the posterior means, of any sign; without C, epsilon and loss [5]_
+    ===============  ===============================================================================
 
-    All but those of "lp" and "bayes" sum to one. Those of "pwmk" are equal where different rows are
-    too few for folds. For "simple" and "lp" the certificate is that of
-    weights and machine together; for the others, of the machine with these weights. "bayes" has
-    none: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. It always
+    All but those of "lp", "bayes" and "alignf_signed" sum to one. Those of "pwmk" are equal where
+    different rows are too few for folds. For "simple" and "lp" the certificate is that of weights
+    and machine together; for the others, of the machine with these weights. With negative
+    weights, "alignf_signed" has none: the sum may be indefinite and the machine a stationary point
+    that is not its optimum. The matrix M is nearly singular for most banks: weights are then those
+    of a pseudo-inverse, without eigenvalues below 1e-10 of the largest. "bayes" has no certificate
+    either: `objective_` is its evidence bound, which never falls, and `dual_gap_` is nan. It always
     has an intercept and takes weights of rows of 0 or 1 alone. Its priors assume standardised data:
     targets are centred and divided by their standard deviation, and kernels by the mean of all
     their k(x, x); coefficients, intercept and bound are those of the targets as they are.

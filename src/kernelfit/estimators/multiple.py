@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.estimators.bank import DEFAULT_BANK, build_bank, build_stack, resolve_bank
 from kernelfit.estimators.machine import KernelMachine
-from kernelfit.families.multiple.kernels import WeightedSum
-from kernelfit.learners.multiple.alignment import align, alignf
+from kernelfit.families.multiple.kernels import BankKernel, CosineKernel, WeightedSum
+from kernelfit.learners.multiple.alignment import align, alignf, alignf_signed
 from kernelfit.learners.multiple.bayes import BayesLearner
 from kernelfit.learners.multiple.deep import DeepLearner
 from kernelfit.learners.multiple.easy import easy
@@ -23,8 +23,11 @@ from kernelfit.tasks.multiclass import problem_coef
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.validation import as_plain
 
-COMBINATIONS = {"average", "simple", "lp", "align", "alignment", "pwmk", "bayes"}
-_MAX_DEEP = 1e75  # of a kernel: products of two of its squares are finite
+COMBINATIONS = {
+    "average", "simple", "lp", "align", "alignf", "alignf_signed", "pwmk", "bayes",
+}  # fmt: skip
+# Products of two values of the last layer, which cubes those of the layer before, are finite.
+_MAX_DEEP = 1e150
 
 
 class MultipleKernelMachine(KernelMachine):
@@ -98,7 +101,9 @@ class MultipleKernelMachine(KernelMachine):
         return X[np.ix_(rows, rows)] if self._precomputed else X[rows]
 
     def _learner(self, X, targets, weight, unit_cost, matrix):
-        self._given = self._precomputed
+        self._given, deep = self._precomputed, self.combination == "deep"
+        if self._given and deep:
+            raise ValueError("expected kernels on points for combination='deep', got matrices")
         if self._given:
             self.scales_, bank = build_stack(X, weight, self.normalize, self.cache_size)
             make_kernel = _no_kernel
@@ -106,7 +111,10 @@ class MultipleKernelMachine(KernelMachine):
             kernels = DEFAULT_BANK if self.kernels is None else self.kernels
             names = getattr(self, "feature_names_in_", None)
             members = resolve_bank(kernels, X, weight, names)
-            self.bank_, bank = build_bank(members, X, weight, self.normalize, self.cache_size)
+            scale = self.normalize and not deep
+            if self.normalize and deep:
+                members = [BankKernel(CosineKernel(m.kernel), m.features) for m in members]
+            self.bank_, bank = build_bank(members, X, weight, scale, self.cache_size)
             self.scales_ = np.array([member.scale for member in self.bank_])
             make_kernel = functools.partial(WeightedSum, self.bank_)
         if self.combination == "bayes":
@@ -117,16 +125,14 @@ class MultipleKernelMachine(KernelMachine):
                 )
             classify = is_classifier(self)
             return BayesLearner(bank, make_kernel, classify, self.tol, self.max_iter)
-        if self.combination == "deep":
-            if self._given:
-                raise ValueError("expected kernels on points for combination='deep', got matrices")
-            largest = bank.diagonals().max()
-            if largest > _MAX_DEEP:
+        if deep:
+            largest, limit = bank.diagonals().max(), _MAX_DEEP ** (3.0 ** (1 - self.n_layers))
+            if not largest <= limit:
                 raise ValueError(
-                    f"expected kernel values up to {_MAX_DEEP:g} for combination='deep', which "
-                    f"squares them, got {largest:.3g}: scale the features or normalize"
+                    f"expected kernel values up to {limit:g} for combination='deep', which cubes "
+                    f"them, got {largest:.3g}: scale the features or normalize"
                 )
-            return DeepLearner(bank, self.bank_, self.tol, self.max_iter)
+            return DeepLearner(bank, self.bank_, self.tol, self.max_iter, self.n_layers)
         family = make_family(bank, make_kernel, self.combination, self.p)
         return MultipleLearner(
             family,
@@ -145,8 +151,10 @@ class MultipleKernelMachine(KernelMachine):
                 return average
             case "align":
                 return align
-            case "alignment":
+            case "alignf":
                 return alignf
+            case "alignf_signed":
+                return alignf_signed
             case "easy":
                 return functools.partial(easy, lam=self.lam)
             case "pwmk":

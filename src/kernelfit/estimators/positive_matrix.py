@@ -89,9 +89,9 @@ class PositiveMatrixMachine(KernelMachine):
         matrices = [kernel.U @ kernel.U.T for kernel in self._kernels]
         return matrices[0] if len(matrices) == 1 else np.array(matrices)
 
-    def _convergence_advice(self, stalled):
+    def _convergence_advice(self, endings):
         remedy = "lower C" if self.normalize else "use normalize=True, lower C"
-        if stalled:
+        if endings == {"rounding"}:
             return f"rounding prevents more, {remedy} or raise tol"
         rough = np.any(self.dual_gap_ > np.abs(self.objective_))
         return (f"{remedy} or " if rough else "") + f"raise max_iter={self.max_iter} or tol"

@@ -30,8 +30,9 @@ class RandomFeatureAlignment(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     .. math:: \sum_m q_m v_m, \qquad v_m = \sum_c \Big(\sum_i s_i y_{ic}\phi_m(x_i)\Big)^2,
 
     over the distributions whose chi-square divergence from the uniform one is at most rho. The
-    solution is exact. The time is linear in the number of points, and a linear machine may follow:
-    its kernel is the learned one.
+    weights s of the points sum to one; of labels, y is +1 or -1 for the class c, with one c for two
+    classes. The solution is exact. The time is linear in the number of points, and a linear machine
+    may follow: its kernel is the learned one.
 
     Parameters
     ----------
@@ -43,6 +44,9 @@ class RandomFeatureAlignment(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     rho : float, default=10.0
         Radius of the ball. About ``n_components / (1 + rho)`` features share most of the weight; 0
         keeps all with equal weights.
+    centre_targets : bool, default=False
+        Whether each column of y is reduced by its mean, which [1]_ does not do. Without it, and
+        with unequal classes, weights also go to features that are large everywhere.
     task : {"auto", "classification", "regression"}, default="auto"
         What the targets are. With "auto" they are labels unless they are floats that are not
         integers, as in scikit-learn: for targets that happen to be integers say "regression".
@@ -92,16 +96,25 @@ class RandomFeatureAlignment(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "rho": [Interval(Real, 0, None, closed="left")],
+        "centre_targets": ["boolean"],
         "task": [StrOptions({"auto", "classification", "regression"})],
         "random_state": ["random_state"],
     }
 
     def __init__(
-        self, gamma="scale", *, n_components=2000, rho=10.0, task="auto", random_state=None
+        self,
+        gamma="scale",
+        *,
+        n_components=2000,
+        rho=10.0,
+        centre_targets=False,
+        task="auto",
+        random_state=None,
     ):
         self.gamma = gamma
         self.n_components = n_components
         self.rho = rho
+        self.centre_targets = centre_targets
         self.task = task
         self.random_state = random_state
 
@@ -135,10 +148,13 @@ class RandomFeatureAlignment(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         X, y = validate_data(
             fitted, X, as_plain(y), accept_sparse="csr", dtype=np.float64, multi_output=True
         )
-        columns, exponent = in_unit(target_columns(y, self.task)[0])
+        columns, labelled = target_columns(y, self.task)
+        columns, exponent = in_unit(2.0 * columns - 1.0 if labelled else columns)
         weight = check_weights(sample_weight, X.shape[0])
         mass = weight / weight.sum()
-        columns = mass[:, None] * (columns - mass @ columns)
+        if self.centre_targets:
+            columns = columns - mass @ columns
+        columns = mass[:, None] * columns
         gamma = moderate_gamma(scale_gamma(X, weight) if self.gamma == "scale" else self.gamma)
         rng = check_random_state(self.random_state)
         frequencies = np.sqrt(2.0 * gamma) * rng.normal(size=(X.shape[1], self.n_components))

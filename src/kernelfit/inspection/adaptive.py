@@ -105,11 +105,13 @@ def diagnose_factor(model: Any, X: Any, problem: int = 0) -> FactorDiagnostics:
 
 
 def diagnose_partition(model: Any, X: Any, problem: int = 0) -> tuple[float, float]:
-    """Return how far the blocks' solutions of an estimator can be from the optimum.
+    """Return the worst-case bound on how far the blocks' solutions can be from the optimum.
 
-    That is the optimum without nuclear norm and intercept, of which `objective_` is the blocks'
-    value for ``combine="concatenate"`` and ``combine="nearest"``. A support vector machine with a
-    `partition` goes on from the blocks' solutions to the optimum.
+    It holds for any solutions in the box and is mostly hundreds of times the loss and more: only a
+    small value says something, and `dual_gap_` says more. The optimum is that without nuclear norm
+    and intercept, of which `objective_` is the blocks' value for ``combine="concatenate"`` and
+    ``combine="nearest"``. A support vector machine with a `partition` goes on from the blocks'
+    solutions to the optimum.
 
     Parameters
     ----------

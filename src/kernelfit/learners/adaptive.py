@@ -1,5 +1,6 @@
 """The learner of DANK and KNPL: a factor for every task, blocks, and a rule for new points."""
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelfit.families.hadamard.hyper import regression_shares
+from kernelfit.families.hadamard.hyper import fit_hyper_kernel
 from kernelfit.families.hadamard.kernel import (
     BlockKernel,
     HadamardKernel,
@@ -58,7 +59,10 @@ class Division:
     ----------
     blocks : ndarray of shape (n,)
         The block of every row.
-    centres : ndarray of shape (n_blocks, d)
+    centres : array or CSR matrix of shape (n_centres, d)
+        A new point belongs to the block of the nearest one, for "nearest".
+    labels : ndarray of shape (n_centres,)
+        The block of every centre.
     combine : {"global", "concatenate", "nearest"}
     centre_targets : bool
         Whether the mean of the targets stands for the intercept that blocks do not have.
@@ -66,7 +70,8 @@ class Division:
     """
 
     blocks: Indices
-    centres: FloatArray
+    centres: Any
+    labels: Indices
     combine: str
     centre_targets: bool
     n_jobs: int | None
@@ -129,7 +134,8 @@ class AdaptiveLearner:
             divided, mean = self._learn_blocks(self.division, gram, task, rows)
             if self.division.combine != "global":
                 result = replace(divided, intercept=np.array([mean]))
-                return self._wrap(result, rows, mean)
+                own = replace(self, penalty=replace(penalty, tau=0.0))
+                return own._wrap(result, rows, mean, self.division.blocks[rows])
             penalty = replace(penalty, eta=divided.response.eta, relative=False)
             beta = divided.x[0]
         result = self._factor(gram, task, rows, penalty, beta, callback)
@@ -209,11 +215,19 @@ class AdaptiveLearner:
                 "or overflow leave no solution"
             )
 
-    def _wrap(self, result: SaddleResult, rows: Rows, neutral_intercept: float) -> Learned:
+    def _wrap(
+        self,
+        result: SaddleResult,
+        rows: Rows,
+        neutral_intercept: float,
+        blocks: Indices | None = None,
+    ) -> Learned:
         response, extension = result.response, self.extension
         weight = self.weight[rows]
         neutral = self.penalty.neutral(weight)
-        factor = LearnedFactor(response.compact(), response.support, len(weight), neutral)
+        support = response.support
+        own = None if blocks is None else blocks[support]
+        factor = LearnedFactor(response.compact(), support, len(weight), neutral, own)
         intercept = result.intercept
         kernel: Any = self.kernel
         if extension.rule == "neutral":
@@ -222,17 +236,18 @@ class AdaptiveLearner:
                 kernel = ScaledKernel(kernel, neutral)
         else:
             points, counts = extension.points[rows], extension.weight[rows]
-            regression = None
             if extension.rule == "hyper":
-                K = kernel(points, points)
-                on_support = K[np.ix_(factor.support, factor.support)]
-                regression = regression_shares(K, factor.matrix(on_support) - neutral, counts)
-            kernel = HadamardKernel(
-                kernel, factor, points, counts, extension.rule, extension.n_neighbors, regression
-            )
+                K = kernel(points[support], points[support])
+                between = functools.partial(factor.matrix, K)
+                kernel = fit_hyper_kernel(kernel, points, response.coef, counts, between)
+            else:
+                kernel = HadamardKernel(
+                    kernel, factor, points, counts, extension.rule, extension.n_neighbors
+                )
         if self.division is not None and self.division.combine == "nearest":
             root: Any = self.kernel
-            kernel = BlockKernel(kernel, root, self.division.centres, extension.points[rows])
+            division, points = self.division, extension.points[rows]
+            kernel = BlockKernel(kernel, root, division.centres, division.labels, points)
         return Learned.of(
             result,
             intercept=intercept,

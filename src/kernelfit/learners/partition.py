@@ -9,11 +9,12 @@ blocks. Without an intercept and with tau = 0,
     0 \le h(\beta^*) - h(\bar\beta) \le \sum_{\pi(i) \ne \pi(j)}
         C_i C_j |K_{ij}| + \frac{1}{16\eta} \Bigl(\frac{C_i C_j}{\sqrt{w_i w_j}}\Bigr)^2 K_{ij}^2
 
-with :math:`\pi` the block of a point (the paper's Theorem 6 lacks a term independent of eta).
+with :math:`\pi` the block of a point (the paper's Theorem 6 lacks a term independent of eta). It
+is a bound for the worst solutions in the box, far above the loss: hundreds of times and more.
 
 At a point the solutions side by side give the value of its own block's machine plus that of all
-others, which may be larger than it where the kernel is wide. Signs of classes bear that, targets of
-a regression do not: its blocks fit the targets alone already.
+others, which is larger than it where the kernel is wide: targets of a regression are overshot, and
+classes suffer as well.
 """
 
 from dataclasses import replace
@@ -100,7 +101,8 @@ def learn_blocks(
     response = problem.family.respond(beta[None])
     progress = Progress(tol)
     progress.add(assess(problem, Pair(beta[None], response.theta, response)))
-    return progress.result("proved" if proved else "stationary", "max_iter")
+    progress.ending = "max_iter"
+    return progress.result("proved" if proved else "stationary")
 
 
 def _solve_plain(source: Any, task: Task, options: dict[str, Any], rows: Indices) -> Any:

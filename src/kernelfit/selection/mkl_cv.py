@@ -99,6 +99,8 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
         See `MKLClassifier`.
     delta : float, default=0.0
         See `MKLClassifier`.
+    n_layers : {1, 2, 3}, default=2
+        Number of layers of kernels, for "deep".
     normalize : bool, default=True
         See `MKLClassifier`.
     fit_intercept : bool, default=True
@@ -173,11 +175,18 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
         **ClassifierMachine._parameter_constraints,
         **{
             name: MKLClassifier._parameter_constraints[name]
-            for name in ("combination", "lam", "delta", "kernel_sharing")
+            for name in ("combination", "lam", "delta", "n_layers", "kernel_sharing")
         },
     }
     _machine_class = MKLClassifier
-    _names = (*MultipleKernelSearch._names, "lam", "delta", "kernel_sharing", "class_weight")
+    _names = (
+        *MultipleKernelSearch._names,
+        "lam",
+        "delta",
+        "n_layers",
+        "kernel_sharing",
+        "class_weight",
+    )
 
     def __init__(
         self,
@@ -192,6 +201,7 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
         combination="simple",
         lam=0.1,
         delta=0.0,
+        n_layers=2,
         normalize=True,
         fit_intercept=True,
         kernel_sharing="joint",
@@ -214,6 +224,7 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
         self.combination = combination
         self.lam = lam
         self.delta = delta
+        self.n_layers = n_layers
         self.normalize = normalize
         self.fit_intercept = fit_intercept
         self.kernel_sharing = kernel_sharing

@@ -12,8 +12,9 @@ Callback = Callable[[int, float, float], Any]
 # What is known of a solution: its gap is a proof; it is a stationary point of a problem with an
 # indefinite kernel matrix; or its kernel comes from a family that is not convex.
 Status = Literal["proved", "stationary", "non-convex"]
-# Why a solver ended: the tolerance is met, rounding prevents more, or the rounds are used up.
-Ending = Literal["tolerance", "rounding", "max_iter"]
+# Why a solver ended: the tolerance is met, rounding prevents more, the method repeats a cycle, or
+# the rounds are used up.
+Ending = Literal["tolerance", "rounding", "cycle", "max_iter"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class CertifiedResult(SolverResult):
     ----------
     status : {"proved", "stationary", "non-convex"}
         What is known of the solution. Where it is not "proved", ``gap`` is nan.
-    ending : {"tolerance", "rounding", "max_iter"}
+    ending : {"tolerance", "rounding", "cycle", "max_iter"}
         Why the solver ended.
     """
 

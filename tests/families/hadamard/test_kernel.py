@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kernelfit.families.hadamard.dank import AdaptiveFamily
-from kernelfit.families.hadamard.hyper import regression_shares
 from kernelfit.families.hadamard.kernel import (
     BlockKernel,
     HadamardKernel,
@@ -25,7 +24,7 @@ from kernelfit.families.hadamard.neighbours import (
 from kernelfit.kernels.gram import DenseGram
 from kernelfit.kernels.standard import RBF
 
-RULES = ["nearest", "knn", "reciprocal", "smooth", "hyper"]
+RULES = ["nearest", "knn", "reciprocal", "smooth"]
 ROOT = RBF(0.3)
 X = np.random.default_rng(0).standard_normal((20, 3))
 NEW = np.random.default_rng(1).standard_normal((7, 3))
@@ -41,10 +40,7 @@ def learned(points, beta, rule, weight=None, method="dank", tau=0.0):
     response = family.respond_to(beta)
     factor = LearnedFactor(response.compact(), response.support, len(beta), family.neutral)
     theta = response.matrix(K)
-    regression = None
-    if rule == "hyper":
-        regression = regression_shares(K, theta - family.neutral, weight)
-    return HadamardKernel(ROOT, factor, points, weight, rule, 3, regression), theta
+    return HadamardKernel(ROOT, factor, points, weight, rule, 3), theta
 
 
 def sparse_beta(n=20):
@@ -55,8 +51,6 @@ def sparse_beta(n=20):
 def shares_of(rule, kernel):
     points = kernel.points
     distances = ((NEW[:, None] - points) ** 2).sum(axis=2)
-    if rule == "hyper":
-        return ROOT(NEW, points) @ kernel.regression
     if rule == "smooth":
         return smooth_shares(ROOT(NEW, points), np.ones(len(points)))
     if rule == "reciprocal":
@@ -70,7 +64,7 @@ def test_new_points_have_averages_and_training_points_their_own_rows(method, tau
     kernel, theta = learned(X, sparse_beta(), rule, method=method, tau=tau)
     S = shares_of(rule, kernel)
     neutral = kernel.factor.neutral
-    change = theta - neutral  # which is what is averaged; shares sum to one but in "hyper"
+    change = theta - neutral  # which is what is averaged
     assert_allclose(kernel(X), theta * ROOT(X), atol=1e-12)
     assert_allclose(kernel(NEW, X), (neutral + S @ change) * ROOT(NEW, X), atol=1e-12)
     assert_allclose(kernel(NEW), (neutral + S @ change @ S.T) * ROOT(NEW), atol=1e-12)
@@ -113,42 +107,11 @@ def test_a_point_far_from_all_has_the_factor_without_adaptation():
     assert_array_equal(kernel(far, near), 0.0)
 
 
-def test_regression_minimises_the_penalised_error():
-    """The tensor form B is stationary, for the ridge of the least score over all of them."""
-    kernel, theta = learned(X, sparse_beta(), "hyper")
-    K, E = ROOT(X), theta - kernel.factor.neutral
-    r = (np.linalg.inv(kernel.regression) - K).trace() / 20
-    B = kernel.regression @ E @ kernel.regression
-
-    def objective(B):
-        f, half = K @ B @ K, np.linalg.cholesky(K + 1e-13 * np.eye(20))
-        norms = [half.T @ B @ K, K @ B @ half, half.T @ B @ half]
-        squares = [np.sum(M**2) for M in norms]
-        return np.sum((E - f) ** 2) + r * (squares[0] + squares[1]) + r**2 * squares[2]
-
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        D = rng.standard_normal((20, 20))
-        assert objective(B) <= min(objective(B + 1e-3 * D), objective(B - 1e-3 * D)) + 1e-10
-    assert np.linalg.eigvalsh(B).min() > -1e-10  # so it is a kernel
-
-    def score(ridge):
-        H = K @ np.linalg.inv(K + ridge * np.eye(20))
-        return np.sum((E - H @ E) ** 2) / np.trace(np.eye(20) - H) ** 2
-
-    assert score(r) <= min(score(10.0**k) for k in np.arange(-4, 2.5, 0.5)) * (1 + 1e-6)
-
-
-def test_regression_of_a_kernel_that_is_not_positive():
-    K = np.array([[0.0, 1.0], [1.0, 0.0]])
-    assert np.isfinite(regression_shares(K, np.eye(2), np.ones(2))).all()
-
-
 def test_a_kernel_of_blocks_vanishes_between_them():
     centres = np.array([[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     base, _ = learned(X, sparse_beta(), "nearest")
     for inner in (ROOT, ScaledKernel(ROOT, 0.5), base):
-        kernel = BlockKernel(inner, ROOT, centres, X)
+        kernel = BlockKernel(inner, ROOT, centres, np.arange(2), X)
         apart = (NEW[:, :1] > 0.0) != (X[:, 0] > 0.0)
         assert_array_equal(kernel(NEW, X), np.where(apart, 0.0, inner(NEW, X)))
         rows = np.array([4, 0, 11])

@@ -20,7 +20,8 @@ from kernelfit.tasks.losses import hinge
 X, Y = make_moons(40, noise=0.3, random_state=0)
 SIGN = 2.0 * Y - 1.0
 MATRICES = [RBF(2.0)(X), Linear()(X[:, :1]), RBF(0.2)(X[:, 1:]), Polynomial(2, 0.3, 1.0)(X)]
-INNER, OUTER = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.5, 0.2, 0.3])
+INNER = np.array([0.4, 0.3, 0.2, 0.1])
+OUTER = np.array([[0.5, 0.2, 0.2, 0.1], [0.1, 0.3, 0.2, 0.4]])
 
 
 def bank():
@@ -28,12 +29,16 @@ def bank():
 
 
 def combined(inner, outer):
-    K1 = sum(w * K for w, K in zip(inner, MATRICES, strict=True))
-    d = np.diag(K1)
-    gaussian = np.array(
-        [[np.exp(2 * K1[i, j] - d[i] - d[j]) for j in range(40)] for i in range(40)]
-    )
-    return outer[0] * K1 + outer[1] * gaussian + outer[2] * (1 + K1) ** 2 / 4
+    K = sum(w * K for w, K in zip(inner, MATRICES, strict=True))
+    n = len(K)
+    for linear, gaussian, quadratic, cubic in outer:
+        last, K = K, np.zeros((n, n))
+        for i in range(n):
+            for j in range(n):
+                k = last[i, j]
+                K[i, j] = linear * k + quadratic * (1 + k) ** 2 / 4 + cubic * (1 + k) ** 3 / 8
+                K[i, j] += gaussian * np.exp(2 * k - last[i, i] - last[j, j])
+    return K
 
 
 def naive_span(K, alpha):
@@ -54,10 +59,12 @@ def naive_span(K, alpha):
     return total
 
 
-def test_span_estimate_is_that_of_the_definition():
-    K = combined(INNER, OUTER)
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_span_estimate_is_that_of_the_definition(layers):
+    outer = OUTER[: layers - 1]
+    K = combined(INNER, outer)
     beta = solve_dual(K, hinge(SIGN, 2.0), tol=1e-8).x
-    value, *_ = span_estimate(bank(), (hinge(SIGN, 2.0),), INNER, OUTER, [beta])
+    value, *_ = span_estimate(bank(), (hinge(SIGN, 2.0),), INNER, outer, [beta])
     assert_allclose(value, naive_span(K, abs(beta)), rtol=1e-9)
 
 
@@ -68,7 +75,7 @@ def test_slopes_are_differences(intercept):
     _, *slopes = span_estimate(bank(), tasks, INNER, OUTER, betas)
     h = 1e-6
     for layer, slope in enumerate(slopes):
-        for m in range(len(slope)):
+        for m in np.ndindex(slope.shape):
             ends = []
             for sign in (h, -h):
                 weights = [INNER.copy(), OUTER.copy()]
@@ -77,10 +84,13 @@ def test_slopes_are_differences(intercept):
             assert_allclose((ends[0] - ends[1]) / (2 * h), slope[m], rtol=1e-5, atol=1e-7)
 
 
-def test_the_estimate_falls_and_weights_stay_on_the_simplex():
-    inner, outer, machines, values = descend(bank(), (hinge(SIGN, 2.0),), tol=1e-6, max_iter=50)
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_the_estimate_falls_and_weights_stay_on_the_simplex(layers):
+    tasks = (hinge(SIGN, 2.0),)
+    inner, outer, machines, values = descend(bank(), tasks, layers, tol=1e-6, max_iter=50)
     assert len(values) > 1 and np.all(np.diff(values) < 0.0)
-    for weights in (inner, outer):
+    assert outer.shape == (layers - 1, 4)
+    for weights in (inner, *outer):
         assert np.all(weights >= 0.0)
         assert_allclose(weights.sum(), 1.0, rtol=1e-12)
     final = naive_span(combined(inner, outer), abs(machines[0].x))
@@ -88,8 +98,38 @@ def test_the_estimate_falls_and_weights_stay_on_the_simplex():
 
 
 def test_outer_kernels_are_positive_semidefinite():
-    parts = outer_kernels(MATRICES[0], np.diag(MATRICES[0]), np.diag(MATRICES[0]))
+    d = np.diag(MATRICES[3])
+    parts = outer_kernels(MATRICES[3], d[:, None] + d)
     assert all(np.linalg.eigvalsh(K)[0] > -1e-10 for K in parts)
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_the_kernel_is_one_of_layers_normalised_one_by_one(layers):
+    entries = [{"kernel": "rbf", "gamma": 0.7}, {"kernel": "poly", "degree": (2, 3), "coef0": 1.0}]
+    bank = [*entries, {"kernel": "linear"}]
+    model = MKLClassifier(kernels=bank, combination="deep", n_layers=layers).fit(X, Y)
+    points = np.vstack([X[:5], np.zeros(2), 3.0 * X[20:23]])
+    scale = 1.0 / (2.0 * X.var())
+
+    def normalised(K):
+        d = np.diag(K)
+        return K / np.where(np.outer(d, d) > 0.0, np.sqrt(np.outer(d, d)), 1.0)
+
+    P = points @ points.T
+    first = [np.exp(-0.7 * ((points[:, None] - points) ** 2).sum(axis=2)), (1 + scale * P) ** 2]
+    first += [(1 + scale * P) ** 3, P]
+    K = sum(w * normalised(k) for w, k in zip(model.weights_, first, strict=True))
+    for weights in model.kernel_.outer:
+        d = np.diag(K)
+        layer = [K, np.exp(2 * K - d[:, None] - d), (1 + K) ** 2 / 4, (1 + K) ** 3 / 8]
+        rest = [i for i in range(9) if i != 5]  # without the point of norm 0
+        for part in layer:
+            part = part[np.ix_(rest, rest)]
+            assert_allclose(part, normalised(part), atol=1e-12)
+        K = sum(w * part for w, part in zip(weights, layer, strict=True))
+    assert model.kernel_.outer.shape == (layers - 1, 4)
+    assert_allclose(model.kernel_(points), K, atol=1e-12)
+    assert_allclose(model.kernel_(points, points[:3]), K[:, :3], atol=1e-12)
 
 
 @pytest.mark.parametrize("sharing", ["joint", "separate"])
@@ -105,7 +145,7 @@ def test_machines(sharing):
         kernel = pickle.loads(pickle.dumps(binary.kernel_))
         other = SVC(C=2.0, kernel=kernel, tol=1e-8).fit(X[:100], y[:100] % 2)
         assert_allclose(binary.decision_function(X), other.decision_function(X), atol=1e-4)
-        assert_allclose(kernel.outer.sum(), 1.0)
+        assert_allclose(kernel.outer.sum(axis=1), 1.0)
 
 
 def test_given_matrices_are_refused():
@@ -117,7 +157,7 @@ def test_given_matrices_are_refused():
 def test_values_whose_squares_overflow_are_named():
     model = MKLClassifier(kernels=["linear", "rbf"], combination="deep", normalize=False)
     for unit in (1e60, 1e150):
-        with pytest.raises(ValueError, match=r"expected kernel values up to 1e\+75 .* scale the"):
+        with pytest.raises(ValueError, match=r"expected kernel values up to 1e\+50 .* scale the"):
             model.fit(unit * X, Y)
     model.set_params(normalize=True)
     expected = model.fit(X, Y).decision_function(X)

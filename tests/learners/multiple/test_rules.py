@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from kernelfit.families.multiple.bank import from_matrix, make_bank
 from kernelfit.families.multiple.weights import SimplexWeights
 from kernelfit.kernels.standard import RBF, Linear, Polynomial
-from kernelfit.learners.multiple.alignment import align, alignf
+from kernelfit.learners.multiple.alignment import align, alignf, alignf_signed
 from kernelfit.learners.multiple.easy import easy
 from kernelfit.learners.multiple.proportional import folds, proportional
 from kernelfit.tasks.losses import hinge, tube
@@ -56,6 +56,32 @@ def test_alignment_is_that_of_the_paper(targets):
     assert_allclose(found, best, atol=2e-5)
 
 
+@pytest.mark.parametrize("targets", [[SIGN], [SIGN, OTHER]])
+def test_signed_alignment_is_the_projection_of_the_targets(targets):
+    tasks = tuple(hinge(t, 1.0) for t in targets)
+    best = reference.signed_alignment(
+        MATRICES[:4] + MATRICES[5:], sum(np.outer(t, t) for t in targets)
+    )
+    # A constant kernel, a multiple and a sum of others: the matrix of products is singular.
+    for more in ([], [3.0 * MATRICES[0]], [MATRICES[1] + 0.5 * MATRICES[3], MATRICES[5]]):
+        kernels = family(MATRICES + more)
+        weights = alignf_signed(kernels, tasks, ONES)
+        assert weights.min() < 0.0
+        assert_allclose(np.linalg.norm(weights), 1.0, rtol=1e-12)
+        found = reference.centred(kernels.bank.combine(weights))
+        assert_allclose(found / np.linalg.norm(found), best / np.linalg.norm(best), atol=1e-8)
+
+
+@pytest.mark.parametrize(("size", "counts"), [(0.02, True), (1e-7, False)])
+def test_signed_alignment_leaves_out_directions_that_rounding_decides(size, counts):
+    change = size * np.outer(SIGN, SIGN)
+    kernels = [MATRICES[0], MATRICES[3], MATRICES[0] + change]
+    weights = alignf_signed(family(kernels), (hinge(SIGN, 1.0),), ONES)
+    found = reference.centred(sum(w * K for w, K in zip(weights, kernels, strict=True)))
+    best = reference.signed_alignment(kernels if counts else kernels[:2], np.outer(SIGN, SIGN))
+    assert_allclose(found / np.linalg.norm(found), best / np.linalg.norm(best), atol=1e-5)
+
+
 @pytest.mark.parametrize("lam", [0.01, 0.1, 0.9, 1.0])
 def test_easy_is_that_of_the_paper(lam):
     found = easy(family(), (hinge(SIGN, 1.0),), ONES, lam=lam)
@@ -69,7 +95,7 @@ def test_easy_of_several_tasks_is_that_of_their_sum():
     assert np.all((low - 1e-9 <= both) & (both <= high + 1e-9))
 
 
-@pytest.mark.parametrize("rule", [align, alignf, lambda *args: easy(*args, lam=0.2)])
+@pytest.mark.parametrize("rule", [align, alignf, alignf_signed, lambda *args: easy(*args, lam=0.2)])
 def test_weights_are_repetitions(rule):
     repeats = np.random.default_rng(1).integers(1, 4, N)
     many, rows = repeated(repeats)

@@ -107,7 +107,8 @@ def test_bounds_of_two_pairs_are_joined_and_the_witness_kept():
     progress.add(assessment(2.0, 1.0, beta=1.0))  # the lower bound
     progress.add(assessment(0.5, 1.75, beta=2.0))  # the upper bound
     assert_allclose([progress.lower, progress.gap], [2.0, 0.25])
-    result = progress.result("proved", "max_iter")
+    progress.ending = "max_iter"
+    result = progress.result("proved")
     assert_array_equal(result.x, np.full((1, 3), 2.0))
     assert_array_equal(result.witness, np.full((1, 3), 1.0))
     assert result.history == ((2.0, 1.0), (2.0, 0.25)) and result.n_iter == 2
@@ -119,7 +120,7 @@ def test_one_pair_that_proves_as_much_as_two_is_its_own_witness():
     progress.add(assessment(2.0, 1.0, beta=1.0))
     progress.add(assessment(2.1, 0.002, beta=2.0))  # within the tolerance
     progress.add(assessment(2.1001, 0.5, beta=3.0))  # only the lower bound is better
-    result = progress.result("proved", "max_iter")
+    result = progress.result("proved")
     assert_array_equal(result.x, result.witness)
     assert (result.objective, result.gap) == (2.1, 0.002)
     assert result.converged and result.ending == "tolerance"
@@ -128,7 +129,7 @@ def test_one_pair_that_proves_as_much_as_two_is_its_own_witness():
 def test_status_other_than_proved_has_no_gap():
     progress = Progress(1e-3)
     progress.add(assessment(2.0, 1.0))
-    result = progress.result("stationary", "max_iter")
+    result = progress.result("stationary")
     assert np.isnan(result.gap) and result.status == "stationary"
 
 

@@ -1,9 +1,8 @@
 """The kernels of entrywise factors for new points.
 
 A factor Theta is known between training points only. For a new point every rule takes an average of
-its rows, with the shares of :mod:`kernelfit.families.hadamard.neighbours` or, in a regression, of
-:mod:`kernelfit.families.hadamard.hyper`; a training point has its own row. So the learned
-kernel is ``k(x, y) = shares(x)' Theta shares(y) K(x, y)``.
+its rows, with the shares of :mod:`kernelfit.families.hadamard.neighbours`; a training point has its
+own row. So the learned kernel is ``k(x, y) = shares(x)' Theta shares(y) K(x, y)``.
 """
 
 from collections.abc import Callable
@@ -34,12 +33,16 @@ class LearnedFactor:
     n : int
     neutral : float
         The factor without adaptation.
+    blocks : ndarray of int, default=None
+        The blocks of the support, between which the factor is one (Lemma 5 of the DANK paper, where
+        it is printed as zero).
     """
 
     response: HadamardResponse = field(repr=False)
     support: Indices = field(repr=False)
     n: int
     neutral: float
+    blocks: Indices | None = field(default=None, repr=False)
 
     @property
     def eta(self) -> float:
@@ -53,17 +56,21 @@ class LearnedFactor:
         place[self.support] = np.arange(len(self.support))
         return place
 
-    def matrix(self, K: FloatArray) -> FloatArray:
-        """Return the factor on all points; K is the kernel on the support."""
-        compact = self.response.matrix(np.pad(K, (0, 1)))
-        return compact[np.ix_(self.place, self.place)]
+    def own(self, K: FloatArray, rows: Any = slice(None)) -> FloatArray:
+        """Return the kernel between some points of the support and all of it, 0 between blocks."""
+        return K if self.blocks is None else K * (self.blocks[rows][:, None] == self.blocks)
+
+    def matrix(self, K: FloatArray, rows: Any = slice(None)) -> FloatArray:
+        """Return the factor on all points, or some; K is the kernel on the support."""
+        compact = self.response.matrix(np.pad(self.own(K), (0, 1)))
+        return compact[np.ix_(self.place[rows], self.place[rows])]
 
     def rank(self, K: FloatArray) -> int:
         """Return the numerical rank of the factor; K is the kernel on the support.
 
         Eigenvalues below 1e-10 of the largest do not count: rounding decides on them.
         """
-        compact = self.response.matrix(np.pad(K, (0, 1)))
+        compact = self.response.matrix(np.pad(self.own(K), (0, 1)))
         if len(self.support) == self.n:  # every point is a support vector
             compact = compact[:-1, :-1]
         values = np.abs(np.linalg.eigvalsh(compact))
@@ -95,7 +102,7 @@ class ScaledKernel:
 
 @dataclass(frozen=True, eq=False)
 class BlockKernel:
-    """A kernel that vanishes between points of different blocks, each around a centre.
+    """A kernel that vanishes between points of different blocks.
 
     Parameters
     ----------
@@ -103,19 +110,23 @@ class BlockKernel:
         The kernel within a block.
     root : callable
         The initial kernel: `base` itself, or what that multiplies.
-    centres : ndarray of shape (n_blocks, d)
+    centres : array or CSR matrix of shape (n_centres, d)
+        A point belongs to the block of the nearest one.
+    labels : ndarray of shape (n_centres,)
+        The block of every centre.
     points : ndarray of shape (n, d)
         The training points.
     """
 
     base: Any
     root: Kernel
-    centres: FloatArray = field(repr=False)
+    centres: Any = field(repr=False)
+    labels: Indices = field(repr=False)
     points: Any = field(repr=False)
 
     def block(self, X: Any) -> Indices:
         """Return the block of every point."""
-        return np.asarray(squared_distances(X, self.centres).argmin(axis=1))
+        return np.asarray(self.labels[squared_distances(X, self.centres).argmin(axis=1)])
 
     def __call__(self, X: Any, Y: Any = None) -> FloatArray:
         """Return the Gram matrix between the rows of X and those of Y."""
@@ -142,11 +153,9 @@ class HadamardKernel:
         The training points.
     weight : ndarray of shape (n,)
         How many points each of them counts as.
-    rule : {"knn", "nearest", "reciprocal", "smooth", "hyper"}
+    rule : {"knn", "nearest", "reciprocal", "smooth"}
     n_neighbors : int
         For "knn".
-    regression : ndarray of shape (n, n), default=None
-        From the initial kernel of a point to its shares, for "hyper".
     """
 
     root: Kernel
@@ -155,7 +164,6 @@ class HadamardKernel:
     weight: FloatArray = field(repr=False)
     rule: str
     n_neighbors: int
-    regression: FloatArray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse a factor of other points."""
@@ -191,7 +199,8 @@ class HadamardKernel:
         near = rows < len(support)
         chosen = support[rows[near]]
         if len(chosen):
-            K[near, :-1] = self.root(self.points[chosen], self.points[support])
+            values = self.root(self.points[chosen], self.points[support])
+            K[near, :-1] = self.factor.own(values, rows[near])
         return K
 
     def _shares(self, X: Any) -> Any:
@@ -202,8 +211,6 @@ class HadamardKernel:
         n = self.points.shape[0]
         if self.rule == "smooth":
             shares = sparse.csr_array(smooth_shares(self.root(X, self.points), self.weight))
-        elif self.regression is not None:
-            shares = sparse.csr_array(self.root(X, self.points) @ self.regression)
         elif self.rule == "reciprocal":
             shares = reciprocal_neighbours(squared_distances(X, self.points))
         else:

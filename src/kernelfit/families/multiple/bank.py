@@ -75,17 +75,18 @@ class Bank:
         return BankProducts(self, beta, whole, beta @ self.factors.T)
 
     def combine(self, weights: Array) -> Array:
-        """Return the sum of the matrices with some weights >= 0, as a new array."""
+        """Return the sum of the matrices with some weights, as a new array."""
         total = np.zeros((self.n, self.n))
         flat = total.ravel()
         for K, m in zip(self.dense, self.dense_places, strict=True):
-            if weights[m] > 0.0:
+            if weights[m] != 0.0:
                 daxpy(K.ravel(), flat, a=weights[m])
         of_rows = weights[self.owners]
-        used = np.flatnonzero(of_rows)
-        if used.size:
-            rows = self.factors[used] * np.sqrt(of_rows[used])[:, None]
-            total += rows.T @ rows
+        for sign in (1.0, -1.0):
+            used = np.flatnonzero(sign * of_rows > 0.0)
+            if used.size:
+                rows = self.factors[used] * np.sqrt(sign * of_rows[used])[:, None]
+                total += sign * (rows.T @ rows)
         return total
 
     def joined(self, other: "Bank", chosen: Iterable[int]) -> "Bank":

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelfit.kernels.base import diagonal
+from kernelfit.kernels.base import KernelFunction, diagonal, is_psd
+from kernelfit.kernels.distances import Data
 
 Array = NDArray[Any]
 
@@ -58,6 +59,43 @@ class BankKernel:
         return np.ascontiguousarray(X[:, list(self.features)])
 
 
+@dataclass(frozen=True)
+class CosineKernel(KernelFunction):
+    """A kernel divided by the norms of its points: k(x, z) / sqrt(k(x, x) k(z, z)), or 0.
+
+    Parameters
+    ----------
+    kernel : callable
+    """
+
+    kernel: Callable[..., Array]
+
+    @property
+    def psd(self) -> bool:
+        """Whether the kernel is known to be positive semidefinite."""
+        return is_psd(self.kernel)
+
+    def __call__(self, X: Data, Y: Data | None = None) -> Array:
+        """Return the kernel matrix between the rows of X and those of Y."""
+        rows = self._norms(X)
+        columns = rows if Y is None else self._norms(Y)
+        with np.errstate(invalid="ignore"):
+            K = self.kernel(X, X if Y is None else Y) / rows[:, None] / columns
+        return np.asarray(K, dtype=np.float64)
+
+    def diag(self, X: Data) -> Array:
+        """Return k(x, x) for every row x of X."""
+        norms = self._norms(X)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(diagonal(self.kernel, X) / norms / norms)
+
+    def _norms(self, X: Data) -> Array:
+        """Return the norms, infinity where they are 0."""
+        with np.errstate(over="ignore"):
+            norms = np.sqrt(diagonal(self.kernel, X))
+        return np.where(norms > 0.0, norms, np.inf)
+
+
 @dataclass(frozen=True, eq=False)
 class WeightedSum:
     """A weighted sum of kernels on raw data.
@@ -92,12 +130,14 @@ class WeightedSum:
 
 @dataclass(frozen=True, eq=False)
 class DeepKernel:
-    """A weighted sum of kernels in the feature space of a kernel; see `outer_kernels`.
+    """Layers of weighted sums of kernels, each in the feature space of the layer before.
 
     Parameters
     ----------
     inner : WeightedSum
-    outer : ndarray of shape (3,)
+        The first layer.
+    outer : ndarray of shape (n_layers - 1, 4)
+        The weights of `outer_kernels` in the further layers.
     """
 
     inner: WeightedSum
@@ -105,27 +145,35 @@ class DeepKernel:
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the kernel matrix between the rows of X and those of Y."""
-        rows = self.inner.diag(X)
+        K, rows = self.inner(X, Y), self.inner.diag(X)
         columns = rows if Y is None else self.inner.diag(Y)
-        parts = outer_kernels(self.inner(X, Y), rows, columns)
-        return np.asarray(np.tensordot(self.outer, parts, 1))
+        for weights in self.outer:
+            K = np.tensordot(weights, outer_kernels(K, rows[:, None] + columns), 1)
+            rows, columns = (
+                np.tensordot(weights, outer_kernels(d, 2.0 * d), 1) for d in (rows, columns)
+            )
+        return K
 
 
-def outer_kernels(K: Array, rows: Array, columns: Array) -> Array:
-    """Return the linear, the Gaussian and the quadratic kernel in the feature space of a kernel.
+def outer_kernels(K: Array, diagonals: Array) -> Array:
+    """Return a linear, a Gaussian, a quadratic and a cubic kernel in the feature space of a kernel.
+
+    They are 1 between equal points where the kernel is.
 
     Parameters
     ----------
-    K : ndarray of shape (m, n)
-    rows, columns : ndarray
-        Of the kernel, k(x, x) of the points in the rows and in the columns.
+    K : ndarray
+        Values k(x, z).
+    diagonals : ndarray
+        The sums k(x, x) + k(z, z).
 
     Returns
     -------
-    ndarray of shape (3, m, n)
+    ndarray
+        The four along the first axis.
     """
-    distances = np.maximum(rows[:, None] + columns - 2.0 * K, 0.0)
-    return np.stack([K, np.exp(-distances), 0.25 * (1.0 + K) ** 2])
+    distances = np.maximum(diagonals - 2.0 * K, 0.0)
+    return np.stack([K, np.exp(-distances), (0.5 + 0.5 * K) ** 2, (0.5 + 0.5 * K) ** 3])
 
 
 @dataclass(frozen=True, eq=False)

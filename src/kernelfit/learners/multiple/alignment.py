@@ -5,7 +5,10 @@ With :math:`K_m^c` the matrices of centred features, :math:`a_m = \langle K_m^c,
 
 * align: :math:`\mu_m \propto a_m / \sqrt{M_{mm}}`, each kernel by its own alignment;
 * alignf: :math:`\mu \propto \arg\min_{v \ge 0} v^\top M v - 2 v^\top a`, the sum of the largest
-  alignment (Proposition 9 of [1]_).
+  alignment (Proposition 9 of [1]_);
+* alignf_signed: :math:`\mu = M^{-1}a / \|M^{-1}a\|_2`, the same for weights of any sign [1]_, with
+  which the sum may be indefinite. Most banks make M singular up to rounding: it is scaled to a
+  diagonal of ones, and its inverse leaves out eigenvalues below 1e-10 of the largest.
 
 A weight of a row counts as its repetitions, in the centring and in the products.
 
@@ -25,6 +28,9 @@ from kernelfit.learners.learner import Tasks
 
 # Added to the diagonal of M, relative to its mean: kernels that are almost multiples of each other.
 _RIDGE = 1e-12
+# Eigenvalues of the scaled M below this fraction of the largest have no digits that a change of the
+# matrices by rounding would leave.
+_CUTOFF = 1e-10
 
 
 def align(family: KernelWeights, tasks: Tasks, weight: Array) -> Array:
@@ -54,6 +60,18 @@ def alignf(family: KernelWeights, tasks: Tasks, weight: Array) -> Array:
     M[np.diag_indices_from(M)] += _RIDGE * np.trace(M) / len(M) + np.finfo(float).tiny
     L = np.linalg.cholesky(M)
     return _normalised(nnls(L.T, solve_triangular(L, a, lower=True), maxiter=30 * len(M))[0])
+
+
+def alignf_signed(family: KernelWeights, tasks: Tasks, weight: Array) -> Array:
+    """Return the weights of any sign with the largest alignment, of norm one; see `align`."""
+    M, a = centred_products(family.bank, np.stack([task.p for task in tasks]), weight)
+    size = np.sqrt(np.diag(M))
+    varying = size > _CUTOFF * (family.bank.diagonals() @ weight) / weight.sum()
+    unit = np.divide(1.0, size, out=np.zeros_like(size), where=varying)
+    inverse = np.linalg.pinv(unit[:, None] * M * unit, rcond=_CUTOFF, hermitian=True)
+    weights = unit * (inverse @ (unit * a))
+    norm = float(np.linalg.norm(weights))
+    return weights / norm if norm > 0.0 else family.initial
 
 
 def _normalised(weights: Array) -> Array:

@@ -1,14 +1,19 @@
 r"""Deep multiple kernel learning (DMKL) by the span bound [1]_.
 
-Two layers of kernels: a sum of the bank, and a sum of kernels in the feature space of that sum,
+One to three layers of kernels: a sum of the bank, and sums of kernels in the feature space of the
+layer before,
 
 .. math::
 
     k_1 = \sum_m \mu_m k_m, \qquad
-    k = \nu_1 k_1 + \nu_2 \exp(-\|\phi_1(x) - \phi_1(y)\|^2) + \nu_3 (1 + k_1)^2 / 4
+    k_{l+1} = \nu_{l1} k_l + \nu_{l2} \exp(-\|\phi_l(x) - \phi_l(y)\|^2)
+    + \nu_{l3} \frac{(1 + k_l)^2}{4} + \nu_{l4} \frac{(1 + k_l)^3}{8}
 
-with all weights >= 0 and each layer's summing to one. The weights descend the smoothed span
-estimate of the leave-one-out error [2]_,
+with all weights >= 0 and each layer's summing to one. The authors' code has these four kinds in
+every layer, each divided by the norms of the points. Where the bank is, all layers are: then
+k_l(x, x) = 1. It takes the width of the first layer's Gaussian for all of them; here it is 1.
+
+The weights descend the smoothed span estimate of the leave-one-out error [2]_,
 
 .. math::
 
@@ -18,7 +23,7 @@ estimate of the leave-one-out error [2]_,
 
 over the support vectors, by exponentiated gradients with the dual solution held, and the machine is
 trained anew for every trial: a step is taken where T falls. T is not convex in the weights. The
-third kernel of the paper, a sigmoid, is left out: it is not positive semidefinite.
+paper's text has a sigmoid for the cubic kernel; it is not positive semidefinite.
 
 References
 ----------
@@ -65,12 +70,14 @@ class DeepLearner:
         Relative gap of the machines.
     max_iter : int
         Largest number of steps, and of rounds of a machine.
+    n_layers : int
     """
 
     bank: Bank
     members: tuple[Any, ...]
     tol: float
     max_iter: int
+    n_layers: int
 
     def learn(
         self,
@@ -80,8 +87,10 @@ class DeepLearner:
         start: tuple[FloatArray, Any] | None = None,
         callback: Callback | None = None,
     ) -> Learned:
-        """Learn both layers for tasks on all rows; see `kernelfit.learners.learner.Learner`."""
-        inner, outer, machines, _ = descend(self.bank, tasks, tol=self.tol, max_iter=self.max_iter)
+        """Learn all layers for tasks on all rows; see `kernelfit.learners.learner.Learner`."""
+        inner, outer, machines, _ = descend(
+            self.bank, tasks, self.n_layers, tol=self.tol, max_iter=self.max_iter
+        )
         kernel = DeepKernel(WeightedSum(self.members, inner), outer)
         return join(machines, kernel, inner)
 
@@ -93,7 +102,7 @@ class DeepLearner:
 
 
 def descend(
-    bank: Bank, tasks: Tasks, *, tol: float, max_iter: int
+    bank: Bank, tasks: Tasks, n_layers: int, *, tol: float, max_iter: int
 ) -> tuple[Array, Array, list[DualResult], list[float]]:
     """Descend the span estimate from equal weights.
 
@@ -102,6 +111,7 @@ def descend(
     bank : Bank
     tasks : tuple of Task
         Of classification.
+    n_layers : int
     tol : float
         Relative gap of the machines.
     max_iter : int
@@ -109,17 +119,18 @@ def descend(
     Returns
     -------
     inner : ndarray of shape (n_kernels,)
-    outer : ndarray of shape (3,)
+    outer : ndarray of shape (n_layers - 1, 4)
     machines : list of DualResult
     values : list of float
         T before and after every step, falling.
     """
-    inner, outer = np.full(bank.size, 1.0 / bank.size), np.full(3, 1.0 / 3.0)
+    inner, outer = np.full(bank.size, 1.0 / bank.size), np.full((n_layers - 1, 4), 0.25)
     machines = _train(bank, tasks, inner, outer, None, tol)
     value, *slopes = span_estimate(bank, tasks, inner, outer, _solutions(machines))
     values, step = [value], _STEP
     while len(values) <= max_iter and step > _SHORTEST:
-        new = _exponentiated(inner, slopes[0], step), _exponentiated(outer, slopes[1], step)
+        moved = [_exponentiated(*layer, step) for layer in zip(outer, slopes[1], strict=True)]
+        new = _exponentiated(inner, slopes[0], step), np.reshape(moved, outer.shape)
         trial = _train(bank, tasks, *new, _solutions(machines), tol)
         found, *new_slopes = span_estimate(bank, tasks, *new, _solutions(trial))
         if found < value * (1.0 - _FALL):
@@ -149,8 +160,7 @@ def _exponentiated(weights: Array, slope: Array, step: float) -> Array:
 def _train(
     bank: Bank, tasks: Tasks, inner: Array, outer: Array, start: list[Array] | None, tol: float
 ) -> list[DualResult]:
-    K1 = bank.combine(inner)
-    gram = DenseGram(np.tensordot(outer, outer_kernels(K1, np.diag(K1), np.diag(K1)), 1))
+    gram = DenseGram(_layers(bank, inner, outer)[-1][0])
     return [
         solve_dual(
             gram,
@@ -164,6 +174,17 @@ def _train(
     ]
 
 
+def _layers(bank: Bank, inner: Array, outer: Array) -> list[tuple[Array, Array]]:
+    """Return each layer's kernel matrix, and the kernels of the next layer, none after the last."""
+    K, found = bank.combine(inner), []
+    for weights in outer:
+        d = np.diag(K)
+        parts = outer_kernels(K, d[:, None] + d)
+        found.append((K, parts))
+        K = np.tensordot(weights, parts, 1)
+    return [*found, (K, K[:0])]
+
+
 def span_estimate(
     bank: Bank, tasks: Tasks, inner: Array, outer: Array, betas: Sequence[Array]
 ) -> tuple[float, Array, Array]:
@@ -174,7 +195,7 @@ def span_estimate(
     bank : Bank
     tasks : tuple of Task
     inner, outer : ndarray
-        The weights of both layers.
+        The weights of the layers.
     betas : sequence of ndarray of shape (n,)
         Dual solutions.
 
@@ -182,23 +203,25 @@ def span_estimate(
     -------
     value : float
     inner_slope : ndarray of shape (n_kernels,)
-    outer_slope : ndarray of shape (3,)
+    outer_slope : ndarray of shape (n_layers - 1, 4)
     """
-    K1 = bank.combine(inner)
-    d = np.diag(K1)
-    parts = outer_kernels(K1, d, d)
-    K = np.tensordot(outer, parts, 1)
+    layers = _layers(bank, inner, outer)
+    K = layers[-1][0]
     total, A = 0.0, np.zeros_like(K)
     for task, beta in zip(tasks, betas, strict=True):
         value, support, slope = _span(K, task, np.abs(beta))
         total += value
         A[np.ix_(support, support)] += slope
-    outer_slope = np.array([float(np.sum(A * part)) for part in parts])
-    # By K_1: of the Gaussian, exp(2 K_1 - d_i - d_j), also through the diagonals.
-    gaussian = outer[1] * A * parts[1]
-    M = outer[0] * A + 2.0 * gaussian + 0.5 * outer[2] * A * (1.0 + K1)
-    M[np.diag_indices_from(M)] -= 2.0 * gaussian.sum(axis=1)
-    return total, bank.inner_products(M), outer_slope
+    outer_slope = np.zeros_like(outer)
+    for layer in reversed(range(len(outer))):
+        K, parts = layers[layer]
+        linear, gaussian, quadratic, cubic = outer[layer]
+        outer_slope[layer] = np.tensordot(parts, A, 2)
+        # Of the Gaussian, exp(2 K_ij - K_ii - K_jj), also through the diagonals.
+        G = gaussian * A * parts[1]
+        A = A * (linear + quadratic * (0.5 + 0.5 * K) + 1.5 * cubic * parts[2]) + 2.0 * G
+        A[np.diag_indices_from(A)] -= 2.0 * G.sum(axis=1)
+    return total, bank.inner_products(A), outer_slope
 
 
 def _span(K: Array, task: Task, alpha: Array) -> tuple[float, Array, Array]:

@@ -6,7 +6,7 @@ All keep a theta and the machine's solution beta(theta) for its kernel.
   ``R(theta) + J(K_theta)`` on the segment, whose derivative is ``R'(theta)[d]`` less
   ``1/2 beta'K_d beta``: proximal gradient steps where R is quadratic.
 * Plain, Algorithm 2 of KNPL [1]_: t = 1, with the response in closed form or by the paper's ADMM.
-  It need not converge.
+  It need not converge, and ends where it goes back and forth between two solutions.
 
 References
 ----------
@@ -24,6 +24,9 @@ from kernelfit.solvers.saddle.problem import Array, SaddleProblem, SaddleSolver,
 from kernelfit.solvers.saddle.progress import Pair, Progress
 
 _MACHINE_TOL = 1e-10
+# Two steps that lead back to a solution, except for this fraction of one step, are a cycle. Nothing
+# more will happen where they return up to rounding.
+_CYCLE, _RETURN = 0.1, 1e-6
 
 
 def _alternate(
@@ -95,12 +98,7 @@ def plain_steps(
     Pair
     """
     family: Any = problem.family
-
-    def advance(theta: Any, pair: Pair) -> tuple[Any, Array]:
-        theta = family.dense(pair.response)
-        return theta, problem.train(theta, pair.beta, _MACHINE_TOL)
-
-    return _alternate(problem, start, advance)
+    return _plain(problem, progress, start, family.dense)
 
 
 def admm_steps(
@@ -118,12 +116,30 @@ def admm_steps(
     Pair
     """
     family: Any = problem.family
+    return _plain(problem, progress, start, family.admm)
+
+
+def _plain(
+    problem: SaddleProblem,
+    progress: Progress,
+    start: tuple[Array, Any] | None,
+    respond: Callable[[Any], Any],
+) -> Iterator[Pair]:
+    """Yield the pairs of plain alternation until it is seen to cycle."""
 
     def advance(theta: Any, pair: Pair) -> tuple[Any, Array]:
-        theta = family.admm(pair.response)
+        theta = respond(pair.response)
         return theta, problem.train(theta, pair.beta, _MACHINE_TOL)
 
-    return _alternate(problem, start, advance)
+    before: Any = np.inf
+    last: Any = np.inf
+    for pair in _alternate(problem, start, advance):
+        yield pair
+        returned, step = np.abs(pair.beta - before).max(), np.abs(pair.beta - last).max()
+        progress.ending = "cycle" if returned < _CYCLE * step else "rounding"
+        if returned < _RETURN * step:
+            return
+        before, last = last, pair.beta
 
 
 DAMPED = SaddleSolver("damped", damped_steps, needs=("initial", "dense", "penalty_slope"))

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from kernelfit.kernels.gram import Gram
 from kernelfit.solvers.dual.device import solver_for
-from kernelfit.solvers.result import Callback, Ending, FloatArray, Status
+from kernelfit.solvers.result import Callback, FloatArray, Status
 from kernelfit.solvers.saddle.progress import Assessment, Pair, Progress, SaddleResult
 from kernelfit.tasks.task import Task
 
@@ -304,13 +304,12 @@ def solve_saddle(
         raise ValueError(f"expected a positive tol, got {tol!r}")
     solver.check(problem.family)
     progress = Progress(tol, polish, callback)
-    ending: Ending = "rounding"
     for pair in solver.steps(problem, progress, start):
         n_free = sum(t.count_free(b) for t, b in zip(problem.tasks, pair.beta, strict=True))
         progress.add(assess(problem, pair), n_free)
         if progress.finished:
             break
         if len(progress.history) >= max_iter:
-            ending = "max_iter"
+            progress.ending = "max_iter"
             break
-    return progress.result(status, ending)
+    return progress.result(status)

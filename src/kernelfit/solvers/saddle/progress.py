@@ -98,6 +98,8 @@ class Progress:
         Of the last pair.
     history : list of (float, float)
         The best lower bound and the gap after every step.
+    ending : {"rounding", "cycle", "max_iter"}
+        Why the solver ends short of the tolerance. A solver may set it before it returns.
     """
 
     latest: Assessment
@@ -109,6 +111,7 @@ class Progress:
     def __init__(self, tol: float, polish: bool = False, callback: Callback | None = None) -> None:
         self.tol, self._polish, self._callback = tol, polish, callback
         self.history: list[tuple[float, float]] = []
+        self.ending: Ending = "rounding"
         self._met_at = 0  # the number of the step that met the tolerance
         self._may_polish = False
 
@@ -205,7 +208,7 @@ class Progress:
         """The relative gap that the solution of a local model should have."""
         return min(1e-3, max(0.01 * self.relative_gap, 1e-11))
 
-    def result(self, status: Status, ending: Ending) -> SaddleResult:
+    def result(self, status: Status) -> SaddleResult:
         """Return the outcome."""
         best = self.best
         return SaddleResult(
@@ -216,7 +219,7 @@ class Progress:
             converged=self.converged,
             history=tuple(self.history),
             status=status,
-            ending="tolerance" if self.converged else ending,
+            ending="tolerance" if self.converged else self.ending,
             theta=best.theta,
             response=best.response,
             intercept=best.intercept,

@@ -1,6 +1,9 @@
 """Objectives of clusterings, entry by entry from their definitions, and moves by trying them."""
 
+from itertools import chain, combinations
+
 import numpy as np
+from scipy.linalg import eigh
 
 
 def similarity(K, b, mu):
@@ -36,6 +39,56 @@ def literal_objective(K, Y, alpha, lambda_, w):
     L = laplacian(2.0 * similarity(K, alpha, lambda_))
     linear = sum((alpha[i] + alpha[j]) / 2 * K[i, j] for i in range(n) for j in range(n))
     return w * np.trace(Y.T @ L @ Y) - linear + lambda_ * alpha @ K @ alpha
+
+
+def quadratic(f, n):
+    """P and q of a function f(x) = q'x + x'Px / 2, from its values."""
+    e = np.eye(n)
+    once, twice = (np.array([f(t * row) for row in e]) for t in (1.0, 2.0))
+    q = 2.0 * once - 0.5 * twice
+    P = np.array([[f(a + b) for b in e] for a in e]) - once[:, None] - once
+    return P, q
+
+
+def simplex_points(P, q):
+    """All stationary points of q'x + x'Px / 2 on the faces of the simplex, with their values."""
+    n = len(q)
+    for support in chain.from_iterable(combinations(range(n), k) for k in range(1, n + 1)):
+        at, k = list(support), len(support)
+        A = np.block([[P[np.ix_(at, at)], np.ones((k, 1))], [np.ones((1, k)), np.zeros((1, 1))]])
+        x = np.zeros(n)
+        x[at] = np.linalg.lstsq(A, np.append(-q[at], 1.0), rcond=None)[0][:k]
+        if x.min() >= 0.0 and abs(x.sum() - 1.0) < 1e-9:
+            yield x, float(q @ x + 0.5 * x @ P @ x)
+
+
+def reconstruction_error(alpha, X):
+    """The sum over i of ||x_i - sum over j != i of alpha_j x_j||^2."""
+    m = alpha @ X
+    return sum(np.sum((X[i] - (m - alpha[i] * X[i])) ** 2) for i in range(len(X)))
+
+
+def literal_embedding(K, c, lambda_, alpha):
+    """The minimiser of (11): Y of Y'DY = I, for L = D - S of (8)."""
+    S = 2.0 * similarity(K, alpha, lambda_)
+    return eigh(laplacian(S), np.diag(S.sum(axis=1)))[1][:, :c]
+
+
+def algorithm_1(K, c, lambda_, alpha, n_rounds):
+    """Rounds of Algorithm 1, the step in alpha to its global minimum; the weights of each."""
+    found = [alpha]
+    for _ in range(n_rounds):
+        Y = literal_embedding(K, c, lambda_, found[-1])
+        P, q = quadratic(lambda a, Y=Y: literal_objective(K, Y, a, lambda_, 1.0), len(K))
+        found.append(min(simplex_points(P, q), key=lambda point: point[1])[0])
+    return found
+
+
+def softmax_entropy(Y):
+    """The mean entropy of the softmax of the rows."""
+    p = np.exp(Y - Y.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    return float(np.mean([-sum(v * np.log(v) for v in row if v > 0) for row in p]))
 
 
 def kmeans_objective(K, labels, counts):

@@ -1,6 +1,6 @@
 """Clustering by discriminative similarity via unsupervised kernel classification."""
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
@@ -45,7 +45,10 @@ class CDSKClustering(BaseCDS):
       share a cluster, and a sample weight of 2 is the same as a repeated row. The clusters do not
       depend on the order of the rows, but for ``affinity="precomputed"``, and the result is the
       same to the last bit for any number of threads.
-    * Weights are between 0.1 and 1 / mu, but for ``mode="literal"``.
+    * Weights are between 0.1 and 1 / mu, but for ``mode="literal"``, where they may be zero.
+    * Two departures of ``mode="literal"`` from the printed algorithm cannot be avoided. The step in
+      the weights leaves out the constraint Y'DY = I of (12), with which it is no quadratic
+      programme. The sparse start, which is NP-hard, is a greedy one.
     * :math:`\bar K` is K where K is positive semidefinite. Otherwise it is
       (K + 2 sigma D) / (1 + 2 sigma) with D = diag(d), where -sigma is the smallest eigenvalue of
       :math:`D^{-1/2} K D^{-1/2}`, approximated to within 1e-3.
@@ -101,10 +104,12 @@ class CDSKClustering(BaseCDS):
         "rbf" refuse it.
     mu : float in (0, 1) or "entropy", default=0.5
         Strength of the quadratic term. The larger mu, the more even the weights, whose upper bound
-        is 1 / mu. At 1/2 uniform weights minimise the second part of the objective. "entropy" is
-        the rule of [1]_: the value from 0.05 to 0.5 at which a tenth of the points has the
-        embedding of the least softmax entropy. It selects the scale of the embedding more than its
-        confidence.
+        is 1 / mu. At 1/2 uniform weights minimise the second part of the objective. For
+        ``mode="literal"`` it is the paper's lambda, in (0, 2]; mu is lambda / n. "entropy" is the
+        rule of [1]_: the value of a grid at which a tenth of the points has the embedding of the
+        least softmax entropy. It selects the scale of the embedding more than its confidence. The
+        paper prints the grid as "[0.05, 05]" in steps of 0.05, which is read here as 0.05 to 0.5;
+        0.05 to 5 is as likely, and would go beyond its own limit lambda <= 2.
     rho : float, default=1.0
         Weight of the cut. ``mode="literal"`` has none.
     mode : {"balanced", "relaxed", "literal"}, default="balanced"
@@ -113,8 +118,9 @@ class CDSKClustering(BaseCDS):
         `mu` as its lambda, for comparison: it puts all weight on a few points as soon as the
         degrees exceed a handful.
     alpha_init : {"uniform", "sparse"}, default="uniform"
-        Weights to start from. "sparse" are those by which the points represent each other, moved
-        within the bounds of the weights.
+        Weights to start from. "sparse", for ``mode="literal"``, are few weights by which the points
+        represent each other, with the paper's penalty of 0.1 on each. Where only affinities are
+        given, the points are those of their feature space.
     max_iter : int, default=20
         Bound on the number of rounds. With 0 the initial weights stay, and of the `n_init`
         partitions by k-means that of the least inertia is taken, as in spectral clustering; the
@@ -125,8 +131,9 @@ class CDSKClustering(BaseCDS):
     assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"
         How clusters are found in the embedding: by k-means, or by a pivoted QR factorisation of its
         rows before they are scaled, where nothing is random [7]_.
-    normalize_rows : bool, default=True
-        Whether the rows of the embedding are scaled to unit length before. With False and
+    normalize_rows : bool or None, default=None
+        Whether the rows of the embedding are scaled to unit length before. None does so but for
+        ``mode="literal"``, as Algorithm 1 of [1]_ clusters the rows as they are. With False and
         ``max_iter=0`` the result is that of scikit-learn's `SpectralClustering` on affinities with
         a zero diagonal. It ignores the diagonal, which counts here as the similarity of a point to
         itself.
@@ -155,7 +162,8 @@ class CDSKClustering(BaseCDS):
         Weights b, with mean one when every point counts as often as its sample weight says; 0
         for points of sample weight 0.
     embedding_ : ndarray of shape (n_samples, n_clusters)
-        Spectral embedding of W, D^-1/2 times the eigenvectors of D^-1/2 W D^-1/2.
+        Spectral embedding of W, D^-1/2 times the eigenvectors of D^-1/2 W D^-1/2. For
+        ``mode="literal"`` D are the degrees of (8), so that it is the Y of (11).
     eigenvalues_ : ndarray of shape (n_clusters,)
         Eigenvalues of D^-1/2 W D^-1/2, descending.
     affinity_matrix_ : ndarray, csr_array or LowRank of shape (n_samples, n_samples)
@@ -214,6 +222,8 @@ class CDSKClustering(BaseCDS):
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
         "mode": [StrOptions({"balanced", "relaxed", "literal"})],
         "alpha_init": [StrOptions({"uniform", "sparse"})],
+        "mu": [Interval(Real, 0, 2, closed="right"), StrOptions({"entropy"})],
+        "normalize_rows": ["boolean", None],
     }
 
     def __init__(
@@ -232,7 +242,7 @@ class CDSKClustering(BaseCDS):
         max_iter=20,
         tol=1e-4,
         assign_labels="kmeans",
-        normalize_rows=True,
+        normalize_rows=None,
         assign_new="embedding",
         n_init=10,
         random_state=None,
@@ -260,6 +270,7 @@ class CDSKClustering(BaseCDS):
         self.verbose = verbose
 
     def _make_affinity(self, seed):
+        self._check_mode()
         if self.n_landmarks is None:
             return super()._make_affinity(seed)
         if self.affinity != "rbf":
@@ -273,6 +284,24 @@ class CDSKClustering(BaseCDS):
                 f"n_clusters={self.n_clusters}"
             )
         return RBFAffinity(self.gamma, self.n_clusters, self.n_landmarks, seed)
+
+    def _check_mode(self):
+        """Raise ValueError for parameters that the mode does not have."""
+        literal = self.mode == "literal"
+        if not (literal or isinstance(self.mu, str) or self.mu < 1):
+            raise ValueError(f"expected mu < 1 for mode={self.mode!r}, got mu={self.mu}")
+        if not literal and self.alpha_init == "sparse":
+            raise ValueError(
+                f"expected alpha_init='uniform' for mode={self.mode!r}, in which no weight is "
+                "zero, got 'sparse'"
+            )
+        if literal and self.n_landmarks is not None:
+            raise ValueError(
+                f"expected n_landmarks=None for mode='literal', got {self.n_landmarks}"
+            )
+
+    def _scales_rows(self):
+        return self.mode != "literal" if self.normalize_rows is None else self.normalize_rows
 
     def _in_unit(self, counts):
         if self.mode != "literal":
@@ -288,14 +317,14 @@ class CDSKClustering(BaseCDS):
     def _alternate(self, K, n_clusters, propose, block, multiply):
         counts = self._rows.counts
         total = counts.sum()
-        if isinstance(K, LowRank) and (self.alpha_init == "sparse" or self.mode == "literal"):
-            raise ValueError(
-                "expected n_landmarks=None for mode='literal' and alpha_init='sparse', got "
-                f"n_landmarks={self.n_landmarks}"
-            )
-        weights = np.ones(len(counts))
+        alpha = np.full(len(counts), 1.0 / total)
         if self.alpha_init == "sparse":
-            weights = total * sparse_weights(K.toarray() if sparse.issparse(K) else K, counts)
+            points = getattr(self._affinity, "X", None)
+            if points is not None:
+                G = points @ points.T
+            else:
+                G = K.toarray() if sparse.issparse(K) else K
+            alpha = sparse_weights(G, counts)
         K = counted(K, counts)
         if not isinstance(K, LowRank):
             K = with_own_pieces(K, n_clusters, counts)
@@ -309,7 +338,7 @@ class CDSKClustering(BaseCDS):
                 KernelSimilarity(K, self.mu_, multiply),
                 n_clusters,
                 propose,
-                weights,
+                np.ones(len(counts)),
                 block,
                 relaxed=self.mode == "relaxed",
                 rho=self.rho,
@@ -320,7 +349,7 @@ class CDSKClustering(BaseCDS):
             K,
             n_clusters,
             propose,
-            weights / total,
+            alpha,
             block,
             lambda_=self.mu_,
             multiply=multiply,

@@ -91,6 +91,58 @@ def softmax_entropy(Y):
     return float(np.mean([-sum(v * np.log(v) for v in row if v > 0) for row in p]))
 
 
+def labelling_bound(S, labels, alpha, gamma, delta):
+    """The terms of (4) and (5) of the CDS paper, as printed."""
+    n, c = len(S), len(set(labels.tolist()))
+    values, vectors = np.linalg.eigh(S)
+    plus = (vectors * np.clip(values, 0, None)) @ vectors.T
+    minus = (vectors * np.clip(-values, 0, None)) @ vectors.T
+    R = np.sqrt(max(plus.diagonal().max(), minus.diagonal().max()))
+    B = []
+    for part in (plus, minus):
+        each = [np.where(labels == y, alpha, 0.0) for y in range(c)]
+        B.append(np.sqrt(sum(a @ part @ a for a in each)))
+    loss = 0.0
+    for i in range(n):
+        h = [sum(alpha[j] * S[i, j] for j in range(n) if labels[j] == y) for y in range(c)]
+        margin = h[labels[i]] - max((h[y] for y in range(c) if y != labels[i]), default=0.0)
+        loss += min(1.0, max(0.0, 1.0 - margin / gamma)) / n
+    cut = 1.0
+    for i in range(n):
+        for j in range(n):
+            cut -= (alpha[i] + alpha[j]) / 2 * S[i, j] / (n * gamma)
+            if i < j and labels[i] != labels[j]:
+                cut += 2 * (alpha[i] + alpha[j]) * S[i, j] / (n * gamma)
+    complexity = 8 * R * (2 * c - 1) * c * sum(B) / (gamma * np.sqrt(n))
+    root = np.sqrt(np.log(4 / delta) / (2 * n))
+    deviation = (16 * c * (2 * c - 1) * sum(B) * R**2 / gamma + 1) * root
+    return {
+        "bound": loss + complexity + deviation, "empirical_loss": loss, "cut_loss": cut,
+        "complexity": complexity, "deviation": deviation, "b_plus": B[0], "b_minus": B[1],
+    }  # fmt: skip
+
+
+def squared_error(X, labels, alpha, h, delta):
+    """(16), (17) and (18) of the CDS paper, as printed; epsilon makes the probability 1 - delta."""
+    n, d = X.shape
+
+    def kernel(i, j, width):
+        return np.exp(-np.sum((X[i] - X[j]) ** 2) / (2 * width**2))
+
+    pairs = [(i, j) for j in range(n) for i in range(j)]
+    cut = [(i, j) for i, j in pairs if labels[i] != labels[j]]
+    whole = [(i, j) for i in range(n) for j in range(n)]
+    empirical = 4 * sum((alpha[i] + alpha[j]) * kernel(i, j, h) for i, j in cut)
+    empirical -= sum((alpha[i] + alpha[j]) * kernel(i, j, h) for i, j in whole)
+    wide = np.sqrt(2) * h
+    norm = sum(alpha[i] * alpha[j] * kernel(i, j, wide) for i, j in whole)
+    norm -= 4 * sum(alpha[i] * alpha[j] * kernel(i, j, wide) for i, j in cut)
+    tau_0, tau_1 = ((2 * np.pi) ** (-d / 2) * width**-d for width in (h, wide))
+    epsilon = np.sqrt(np.log(4 * n / delta) / (2 * (n - 1)))
+    bound = tau_0 / n * empirical + tau_1 * norm + 2 * tau_0 * (1 / (n - 1) + epsilon)
+    return {"bound": bound, "empirical": empirical, "norm": norm}
+
+
 def kmeans_objective(K, labels, counts):
     """sum_i counts_i ||phi(x_i) - m||^2, m the mean of the cluster of i."""
     total = 0.0

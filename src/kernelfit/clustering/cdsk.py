@@ -31,9 +31,10 @@ class CDSKClustering(BaseCDS):
         \qquad W_{ij} = (b_i + b_j - \mu\, b_i b_j) K_{ij}
 
     over partitions A of the points into clusters and weights b of the points with mean one. K is
-    the affinity and d = K1. Cut and volume are those of the similarity W. The objective bounds the
-    error of a kernel classifier that is trained on the clusters. Weights and partition are improved
-    in turns, and the objective never rises. K-means on the spectral embedding of W proposes
+    the affinity and d = K1. Cut and volume are those of the similarity W, which comes from a
+    bound on the error of a kernel classifier trained on the clusters. The objective itself is no
+    bound; `labelling_bound` computes that one. Weights and partition are improved in turns, and the
+    objective never rises. K-means on the spectral embedding of W proposes
     partitions, and the objective chooses among them. ``max_iter=0`` is normalised-cut spectral
     clustering.
 

@@ -1,5 +1,6 @@
 """What all clusterings on an affinity share: data, weights, one atomic fit, and new points."""
 
+import inspect
 import warnings
 from numbers import Integral, Real
 from typing import ClassVar
@@ -272,26 +273,38 @@ class BaseClustering(ClusterMixin, BaseEstimator):
         """Return the affinity asked for; `seed` is for those that draw points."""
         match self.affinity:
             case "rbf":
-                return RBFAffinity(self.gamma, self.n_clusters)
+                return self._with_options(RBFAffinity, self.gamma, self.n_clusters)
             case "self_tuning":
-                return SelfTuningAffinity()
+                return self._with_options(SelfTuningAffinity)
             case "nearest_neighbors":
-                return NeighbourAffinity(self.n_neighbors, self.n_jobs)
+                return self._with_options(NeighbourAffinity, self.n_neighbors, self.n_jobs)
             case "self_representation":
-                return SelfRepresentationAffinity(self.n_nonzero)
+                return self._with_options(SelfRepresentationAffinity, self.n_nonzero)
             case "density":
-                return DensityAffinity(self.gamma, self.n_clusters)
+                return self._with_options(DensityAffinity, self.gamma, self.n_clusters)
             case "sparse_manifold":
-                return SparseManifoldAffinity(self.n_neighbors, self.n_jobs)
+                return self._with_options(SparseManifoldAffinity, self.n_neighbors, self.n_jobs)
             case "smooth_representation":
-                return SmoothRepresentationAffinity()
+                return self._with_options(SmoothRepresentationAffinity)
             case "random_forest":
-                return ForestAffinity("path", seed, self.n_jobs)
+                return self._with_options(ForestAffinity, "path", seed, self.n_jobs)
             case "ratio_forest":
-                return ForestAffinity("ratio", seed, self.n_jobs)
+                return self._with_options(ForestAffinity, "ratio", seed, self.n_jobs)
             case "precomputed":
-                return PrecomputedAffinity()
-        return CallableAffinity(self.affinity)
+                return self._with_options(PrecomputedAffinity)
+        return self._with_options(CallableAffinity, self.affinity)
+
+    def _with_options(self, affinity, *arguments):
+        """Return an affinity with the options in `affinity_params`, its keyword arguments."""
+        given = getattr(self, "affinity_params", None) or {}
+        parameters = inspect.signature(affinity).parameters.values()
+        known = sorted(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
+        if not set(given) <= set(known):
+            raise ValueError(
+                f"expected affinity_params of {', '.join(known) or 'no options'} for "
+                f"affinity={self.affinity!r}, got {', '.join(sorted(given))}"
+            )
+        return affinity(*arguments, **given)
 
     def _check_affinity(self, K):
         """Raise ValueError unless K is symmetric and finite, and an affinity where it has to be."""

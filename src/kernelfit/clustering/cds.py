@@ -42,6 +42,8 @@ class CDSClustering(BaseCDS):
     n_nonzero : int or None, default=5
         Number of points that represent a point in ``affinity="self_representation"``; None takes
         the representation of the lasso.
+    affinity_params : dict or None, default=None
+        Options of the affinity, as for `CDSKClustering`.
     mu : float in (0, 1) or "entropy", default=0.5
         Strength of the quadratic term. The larger mu, the more even the weights, whose upper bound
         is 1 / mu. "entropy" is the rule of [1]_, as for `CDSKClustering`.
@@ -131,6 +133,7 @@ class CDSClustering(BaseCDS):
         gamma="median",
         n_neighbors=10,
         n_nonzero=5,
+        affinity_params=None,
         mu=0.5,
         rho=1.0,
         max_iter=20,
@@ -148,6 +151,7 @@ class CDSClustering(BaseCDS):
         self.gamma = gamma
         self.n_neighbors = n_neighbors
         self.n_nonzero = n_nonzero
+        self.affinity_params = affinity_params
         self.mu = mu
         self.rho = rho
         self.max_iter = max_iter

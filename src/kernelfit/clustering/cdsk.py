@@ -99,6 +99,18 @@ class CDSKClustering(BaseCDS):
     n_nonzero : int or None, default=5
         Number of points that represent a point in ``affinity="self_representation"``, found by
         orthogonal matching pursuit. None takes the representation of the lasso instead.
+    affinity_params : dict or None, default=None
+        Options of the affinity, by name; without it those here.
+
+        * "self_representation" with ``n_nonzero=None``: `ratio` = 0.05 is the penalty of a point as
+          a share of its largest correlation with another one, `penalty` that of points of unit
+          length, instead; with `errors` the errors of single features are atoms, as in the
+          l1-graph's source [8]_.
+        * "sparse_manifold": `sparsity` = 10, lambda; `mass` = 1, the share of the weights of a
+          point that is kept; `symmetry`, by the "mean" of both directions or their "max".
+        * "smooth_representation": `ratio` = 0.05, `smoothness` = 0.1, `n_rounds` = 2.
+        * "random_forest": `n_trees` = 100; `node_weights`, "equal" or by "size", where the fewer
+          points a node has, the more it counts. "ratio_forest": `n_trees`.
     n_landmarks : int or None, default=None
         Number of random points for the Nystroem approximation of the Gaussian kernel, which needs
         n_samples x n_landmarks numbers. None takes the whole kernel matrix. Other affinities than
@@ -205,6 +217,8 @@ class CDSKClustering(BaseCDS):
        (2021).
     .. [7] A. Damle, V. Minden, L. Ying. "Simple, direct and efficient multi-way spectral
        clustering". Information and Inference 8 (2019). https://doi.org/10.1093/imaiai/iay008
+    .. [8] S. Yan, H. Wang. "Semi-supervised learning by sparse representation". SIAM International
+       Conference on Data Mining (2009).
 
     Examples
     --------
@@ -235,6 +249,7 @@ class CDSKClustering(BaseCDS):
         gamma="median",
         n_neighbors=10,
         n_nonzero=5,
+        affinity_params=None,
         n_landmarks=None,
         mu=0.5,
         rho=1.0,
@@ -255,6 +270,7 @@ class CDSKClustering(BaseCDS):
         self.gamma = gamma
         self.n_neighbors = n_neighbors
         self.n_nonzero = n_nonzero
+        self.affinity_params = affinity_params
         self.n_landmarks = n_landmarks
         self.mu = mu
         self.rho = rho

@@ -33,6 +33,7 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
         **BaseClustering._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "n_nonzero": [Interval(Integral, 1, None, closed="left"), None],
+        "affinity_params": [dict, None],
         "mu": [Interval(Real, 0, 1, closed="neither"), StrOptions({"entropy"})],
         "rho": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],

@@ -18,7 +18,10 @@ from kernelfit.clustering.smooth_representation import (
 )
 from kernelfit.clustering.sparse_manifold import affine_lasso, manifold_weights
 
-NAMES = ["density", "sparse_manifold", "smooth_representation", "random_forest", "ratio_forest"]
+NAMES = [
+    *("density", "sparse_manifold", "smooth_representation", "random_forest", "ratio_forest"),
+    "adaptive_widths",
+]
 
 
 def spectral(affinity, **options):

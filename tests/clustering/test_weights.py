@@ -22,6 +22,7 @@ PUBLISHED = [
     "smooth_representation",
     "random_forest",
     "ratio_forest",
+    "adaptive_widths",
 ]
 MODELS = [
     *(CDSKClustering(3, affinity=affinity) for affinity in SPECTRAL + PUBLISHED),

@@ -141,6 +141,7 @@ AFFINITIES = (
     "smooth_representation",
     "random_forest",
     "ratio_forest",
+    "adaptive_widths",
     "precomputed",
     min_kernel,
     tanh_kernel,

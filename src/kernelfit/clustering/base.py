@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelfit.clustering.adaptive_widths import AdaptiveWidthAffinity
 from kernelfit.clustering.affinities import (
     CallableAffinity,
     NeighbourAffinity,
@@ -69,6 +70,7 @@ class BaseClustering(ClusterMixin, BaseEstimator):
                     "smooth_representation",
                     "random_forest",
                     "ratio_forest",
+                    "adaptive_widths",
                     "precomputed",
                 }
             ),
@@ -290,6 +292,8 @@ class BaseClustering(ClusterMixin, BaseEstimator):
                 return self._with_options(ForestAffinity, "path", seed, self.n_jobs)
             case "ratio_forest":
                 return self._with_options(ForestAffinity, "ratio", seed, self.n_jobs)
+            case "adaptive_widths":
+                return self._with_options(AdaptiveWidthAffinity, self.n_neighbors, self.n_jobs)
             case "precomputed":
                 return self._with_options(PrecomputedAffinity)
         return self._with_options(CallableAffinity, self.affinity)

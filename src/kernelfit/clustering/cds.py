@@ -38,7 +38,8 @@ class CDSClustering(BaseCDS):
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
         Of ``affinity="rbf"``, as for `CDSKClustering`.
     n_neighbors : int, default=10
-        Number of neighbours of ``affinity="nearest_neighbors"`` and "sparse_manifold".
+        Number of neighbours of ``affinity="nearest_neighbors"``, "sparse_manifold" and
+        "adaptive_widths".
     n_nonzero : int or None, default=5
         Number of points that represent a point in ``affinity="self_representation"``; None takes
         the representation of the lasso.

@@ -81,6 +81,9 @@ class CDSKClustering(BaseCDS):
           trees that tell the data from noise, whatever the units of the features (RAG [5]_).
         * "ratio_forest" is the share of the tests on either way that both points answer alike
           (RatioRF [6]_).
+        * "adaptive_widths" is the graph of the nearest neighbours with Gaussian weights and a width
+          for every feature, those by which neighbours best reconstruct a point: SC-MS as in its
+          source [9]_.
         * "precomputed" takes the affinity matrix, dense or sparse, in place of the points.
         * A callable ``k(X, Y)`` returns a dense or sparse matrix.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
@@ -89,13 +92,15 @@ class CDSKClustering(BaseCDS):
         * "median" and "variance" are 1/(2 tau^2), where tau is the median of the distances between
           the distinct points, or their variance; where that is zero, their mean.
         * "scale" is 1/(n_features * X.var()).
-        * "reconstruction" is the gamma by which the other points best reconstruct every point
-          (SC-MS).
+        * "reconstruction" is the one gamma by which the other points best reconstruct every point:
+          SC-MS as [1]_ prints it, which also speaks of a width for every feature;
+          ``affinity="adaptive_widths"`` has these.
 
         All are 1 where all points are equal. Of many points, 2000 (median, variance) or 1000
         (reconstruction) are used.
     n_neighbors : int, default=10
-        Number of neighbours of ``affinity="nearest_neighbors"`` and "sparse_manifold".
+        Number of neighbours of ``affinity="nearest_neighbors"``, "sparse_manifold" and
+        "adaptive_widths".
     n_nonzero : int or None, default=5
         Number of points that represent a point in ``affinity="self_representation"``, found by
         orthogonal matching pursuit. None takes the representation of the lasso instead.
@@ -219,6 +224,8 @@ class CDSKClustering(BaseCDS):
        clustering". Information and Inference 8 (2019). https://doi.org/10.1093/imaiai/iay008
     .. [8] S. Yan, H. Wang. "Semi-supervised learning by sparse representation". SIAM International
        Conference on Data Mining (2009).
+    .. [9] M. Karasuyama, H. Mamitsuka. "Manifold-based similarity adaptation for label
+       propagation". Advances in Neural Information Processing Systems 26 (2013).
 
     Examples
     --------

@@ -445,3 +445,25 @@ def test_unsettled_objective_is_told(blobs):
     X = np.random.default_rng(0).standard_normal((60, 3))
     with pytest.warns(ConvergenceWarning, match="raise max_iter or tol"):
         CDSKClustering(6, mode="relaxed", max_iter=1, tol=0.0, random_state=0).fit(X)
+
+
+def test_too_many_points_are_refused_or_announced(monkeypatch, blobs):
+    """Before the similarity is computed, by the number of different points."""
+    X, _ = blobs
+    module = "kernelfit.clustering.cds"
+    with pytest.warns(UserWarning, match=r"of 10000 different points will take about 10 minutes"):
+        CDSClustering()._check_size(10_000)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{module}._LONG", 0.0)
+        with pytest.warns(UserWarning, match="of 120 different points will take about 0 minutes"):
+            CDSClustering(4, random_state=0).fit(np.repeat(X, 2, axis=0))
+    monkeypatch.setattr(f"{module}.available_memory", lambda: 8 * 8 * 120**2)
+    CDSClustering(4, random_state=0).fit(X)
+
+    def similarity(X, Y):
+        raise AssertionError("computed")
+
+    with pytest.raises(
+        MemoryError, match=r"got 121 different ones, which take about 0\.0 GiB: take"
+    ):
+        CDSClustering(4, affinity=similarity).fit(np.vstack((X, X[:1] + 1.0)))

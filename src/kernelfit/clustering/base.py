@@ -156,11 +156,13 @@ class BaseClustering(ClusterMixin, BaseEstimator):
             marks = row_marks(X)
             rows = distinct_affinities(X, weight, marks)
             known = marks[rows.first]
+            self._check_size(len(rows.first))
             K = affinity.fit(X, rows.first if len(rows.first) < n else None)
         else:
             rows = distinct_points(X, weight)
             points = X[rows.first]
             known = row_marks(points)
+            self._check_size(len(points))
             K = affinity.fit(points, rows.counts, multiply)
             if not isinstance(K, LowRank):
                 self._check_affinity(K)
@@ -186,6 +188,9 @@ class BaseClustering(ClusterMixin, BaseEstimator):
             )
         self._publish(X)
         return [(message, category) for message, category in complaints if message is not None]
+
+    def _check_size(self, n):
+        """Raise MemoryError or warn where so many different points are too many."""
 
     def _publish(self, X):
         """Set the attributes that have a row for every row of the data."""

@@ -20,7 +20,7 @@ from kernelfit.clustering.sparse_manifold import affine_lasso, manifold_weights
 
 NAMES = [
     *("density", "sparse_manifold", "smooth_representation", "random_forest", "ratio_forest"),
-    "adaptive_widths",
+    *("adaptive_widths", "sparse_subspace"),
 ]
 
 

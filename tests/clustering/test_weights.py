@@ -23,6 +23,7 @@ PUBLISHED = [
     "random_forest",
     "ratio_forest",
     "adaptive_widths",
+    "sparse_subspace",
 ]
 MODELS = [
     *(CDSKClustering(3, affinity=affinity) for affinity in SPECTRAL + PUBLISHED),

@@ -142,6 +142,7 @@ AFFINITIES = (
     "random_forest",
     "ratio_forest",
     "adaptive_widths",
+    "sparse_subspace",
     "precomputed",
     min_kernel,
     tanh_kernel,

@@ -31,6 +31,7 @@ from kernelfit.clustering.published_affinities import (
     SparseManifoldAffinity,
 )
 from kernelfit.clustering.rows import KnownRows, distinct_affinities, row_marks
+from kernelfit.clustering.sparse_subspace import SparseSubspaceAffinity
 from kernelfit.clustering.words import plural
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.distinct import distinct_points
@@ -71,6 +72,7 @@ class BaseClustering(ClusterMixin, BaseEstimator):
                     "random_forest",
                     "ratio_forest",
                     "adaptive_widths",
+                    "sparse_subspace",
                     "precomputed",
                 }
             ),
@@ -299,6 +301,8 @@ class BaseClustering(ClusterMixin, BaseEstimator):
                 return self._with_options(ForestAffinity, "ratio", seed, self.n_jobs)
             case "adaptive_widths":
                 return self._with_options(AdaptiveWidthAffinity, self.n_neighbors, self.n_jobs)
+            case "sparse_subspace":
+                return self._with_options(SparseSubspaceAffinity)
             case "precomputed":
                 return self._with_options(PrecomputedAffinity)
         return self._with_options(CallableAffinity, self.affinity)

@@ -84,6 +84,8 @@ class CDSKClustering(BaseCDS):
         * "adaptive_widths" is the graph of the nearest neighbours with Gaussian weights and a width
           for every feature, those by which neighbours best reconstruct a point: SC-MS as in its
           source [9]_.
+        * "sparse_subspace" is the sparse graph of the affine combinations by which other points
+          represent a point up to errors of single features (SSC [10]_).
         * "precomputed" takes the affinity matrix, dense or sparse, in place of the points.
         * A callable ``k(X, Y)`` returns a dense or sparse matrix.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
@@ -116,6 +118,9 @@ class CDSKClustering(BaseCDS):
         * "smooth_representation": `ratio` = 0.05, `smoothness` = 0.1, `n_rounds` = 2.
         * "random_forest": `n_trees` = 100; `node_weights`, "equal" or by "size", where the fewer
           points a node has, the more it counts. "ratio_forest": `n_trees`.
+        * "sparse_subspace": `ratio` = 20, by which errors cost more than the least at which no
+          point is represented by nothing; `affine` = True, combinations of sum one; `errors` =
+          True, of single features.
     n_landmarks : int or None, default=None
         Number of random points for the Nystroem approximation of the Gaussian kernel, which needs
         n_samples x n_landmarks numbers. None takes the whole kernel matrix. Other affinities than
@@ -226,6 +231,8 @@ class CDSKClustering(BaseCDS):
        Conference on Data Mining (2009).
     .. [9] M. Karasuyama, H. Mamitsuka. "Manifold-based similarity adaptation for label
        propagation". Advances in Neural Information Processing Systems 26 (2013).
+    .. [10] E. Elhamifar, R. Vidal. "Sparse subspace clustering: algorithm, theory, and
+       applications". IEEE Transactions on Pattern Analysis and Machine Intelligence 35 (2013).
 
     Examples
     --------

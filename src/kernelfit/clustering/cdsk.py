@@ -48,7 +48,7 @@ class CDSKClustering(BaseCDS):
       same to the last bit for any number of threads.
     * Weights are between 0.1 and 1 / mu, but for ``mode="literal"``, where they may be zero.
     * Two departures of ``mode="literal"`` from the printed algorithm cannot be avoided. The step in
-      the weights leaves out the constraint Y'DY = I of (12), with which it is no quadratic
+      the weights leaves out the constraint Y'DY = I of (12), with which it is not a quadratic
       programme. The sparse start, which is NP-hard, is a greedy one.
     * :math:`\bar K` is K where K is positive semidefinite. Otherwise it is
       (K + 2 sigma D) / (1 + 2 sigma) with D = diag(d), where -sigma is the smallest eigenvalue of

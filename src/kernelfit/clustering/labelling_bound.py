@@ -86,7 +86,7 @@ def labelling_bound(
     * S+ and S- are kernels. Here they are the parts of the matrix, which are those of the kernel
       where S is positive semidefinite: then S- is zero.
 
-    It is no rule for choosing clusters: fewer labels have the smaller bound, as its last two terms
+    It is not a rule for choosing clusters: fewer labels have the smaller bound, as its last two terms
     grow like the square of their number.
 
     Parameters
@@ -120,7 +120,7 @@ def labelling_bound(
     --------
     >>> import numpy as np
     >>> from kernelfit import labelling_bound
-    >>> S = np.kron(np.eye(2), np.ones((50, 50)))  # two groups, alike within
+    >>> S = np.kron(np.eye(2), np.ones((50, 50)))  # two groups of equal points
     >>> true, wrong = np.repeat([0, 1], 50), np.tile([0, 1], 50)
     >>> found = labelling_bound(S, true)
     >>> round(found.empirical_loss, 2), labelling_bound(S, wrong).empirical_loss
@@ -178,7 +178,7 @@ class SquaredErrorBound:
     Attributes
     ----------
     bound : float
-        Of the integrated squared error less the integral of the squared true decision function.
+        Bound of the integrated squared error less the integral of the squared true decision function.
     empirical : float
         (17), the part that the labels are to make small.
     norm : float

@@ -1,7 +1,7 @@
 """Clustering by discriminative similarity as printed, for comparison.
 
 Two departures cannot be avoided. Equation (12) keeps Y'DY = I, which depends on alpha: with it the
-step in alpha is no quadratic programme, so it is left out. The sparse start minimises over the
+step in alpha is not a quadratic programme, so it is left out. The sparse start minimises over the
 number of nonzero weights, which is NP-hard: a greedy search takes its place.
 
 References
@@ -142,7 +142,7 @@ def sparse_weights(G: Array, counts: Array | None = None, penalty: float = 0.1) 
         + \tau \|\alpha\|_0
 
     over the simplex, by a greedy search: the point joins by which the error falls most along the
-    segment towards it, and all weights are solved anew, as long as that lowers the objective. The
+    segment towards it, and all weights are solved again, as long as that lowers the objective. The
     penalty is absolute, so that larger points get more weights.
 
     Parameters

@@ -86,8 +86,8 @@ def labelling_bound(
     * S+ and S- are kernels. Here they are the parts of the matrix, which are those of the kernel
       where S is positive semidefinite: then S- is zero.
 
-    It is not a rule for choosing clusters: fewer labels have the smaller bound, as its last two terms
-    grow like the square of their number.
+    It is not a rule for choosing clusters: fewer labels have the smaller bound, because its last
+    two terms grow like the square of their number.
 
     Parameters
     ----------
@@ -178,7 +178,8 @@ class SquaredErrorBound:
     Attributes
     ----------
     bound : float
-        Bound of the integrated squared error less the integral of the squared true decision function.
+        Bound of the integrated squared error, less the integral of the squared difference of the
+        true densities.
     empirical : float
         (17), the part that the labels are to make small.
     norm : float

@@ -93,12 +93,7 @@ class SparseManifoldAffinity(NeighbourAffinity):
         self.sparsity, self.mass, self.symmetry = sparsity, mass, symmetry
 
     def _weigh(self, links):
-        if self.symmetry == "mean":
-            return symmetrised(links)
-        larger = sparse.csr_array(links.maximum(links.T))
-        larger.eliminate_zeros()
-        larger.sort_indices()
-        return larger
+        return symmetrised(links, self.symmetry == "max")
 
     def _graph(self, X):
         graph = super()._graph(X)

@@ -33,7 +33,7 @@ DANK = {**SVM, "eta": "auto", "out_of_sample": "neutral", "solver": "auto", "par
 CDSK = {
     "n_clusters": 10, "gamma": "median", "n_neighbors": 10, "n_landmarks": None, "mu": 0.5,
     "rho": 1.0, "mode": "balanced", "alpha_init": "uniform", "max_iter": 20, "tol": 1e-4,
-    "assign_labels": "kmeans", "normalize_rows": None, "n_init": 10, "random_state": 0,
+    "assign_labels": "kmeans", "normalize_rows": True, "n_init": 10, "random_state": 0,
     "n_jobs": 1, "verbose": 0,
 }  # fmt: skip
 

@@ -201,7 +201,6 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "n_neighbors": _count(1, 1),
     "n_relaxed": options(0, 20, 100),
     "n_nonzero": either(_count(1, 1), options(None), 0.8),
-    "normalize_rows": options(None, True, False),
     "nu": either(number(_level), options(1.0), 0.9),
     "out_of_sample": options("neutral", "knn", "nearest", "reciprocal", "smooth", "hyper"),
     "p": options(1.0, 1.5, 2.0, 10.0),

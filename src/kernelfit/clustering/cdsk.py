@@ -154,12 +154,12 @@ class CDSKClustering(BaseCDS):
     assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"
         How clusters are found in the embedding: by k-means, or by a pivoted QR factorisation of its
         rows before they are scaled, where nothing is random [7]_.
-    normalize_rows : bool or None, default=None
-        Whether the rows of the embedding are scaled to unit length before. None does so but for
-        ``mode="literal"``, as Algorithm 1 of [1]_ clusters the rows as they are. With False and
-        ``max_iter=0`` the result is that of scikit-learn's `SpectralClustering` on affinities with
-        a zero diagonal. It ignores the diagonal, which counts here as the similarity of a point to
-        itself.
+    normalize_rows : bool, default=True
+        Whether the rows of the embedding are scaled to unit length before. With
+        ``mode="literal"`` they are not, as Algorithm 1 of [1]_ clusters them as they are. With
+        False and ``max_iter=0`` the result is that of scikit-learn's `SpectralClustering` on
+        affinities with a zero diagonal. It ignores the diagonal, which counts here as the
+        similarity of a point to itself.
     assign_new : {"embedding", "similarity"}, default="embedding"
         How `predict` assigns points. "embedding" gives training points their own label and new
         points that of the nearest centre in the embedding, which is close to what a fit on all
@@ -252,7 +252,6 @@ class CDSKClustering(BaseCDS):
         "mode": [StrOptions({"balanced", "relaxed", "literal"})],
         "alpha_init": [StrOptions({"uniform", "sparse"})],
         "mu": [Interval(Real, 0, 2, closed="right"), StrOptions({"entropy"})],
-        "normalize_rows": ["boolean", None],
     }
 
     def __init__(
@@ -272,7 +271,7 @@ class CDSKClustering(BaseCDS):
         max_iter=20,
         tol=1e-4,
         assign_labels="kmeans",
-        normalize_rows=None,
+        normalize_rows=True,
         assign_new="embedding",
         n_init=10,
         random_state=None,
@@ -332,7 +331,7 @@ class CDSKClustering(BaseCDS):
             )
 
     def _scales_rows(self):
-        return self.mode != "literal" if self.normalize_rows is None else self.normalize_rows
+        return self.normalize_rows and self.mode != "literal"
 
     def _in_unit(self, counts):
         if self.mode != "literal":

@@ -81,6 +81,7 @@ sphinx_gallery_conf = {
             "plot_cluster_methods.py",
             "plot_cds_digits.py",
             "plot_cds_similarity.py",
+            "plot_cds_bound.py",
         ]
     ),
 }

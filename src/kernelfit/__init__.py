@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kernelfit.clustering.cds import CDSClustering
     from kernelfit.clustering.cdsk import CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
+    from kernelfit.clustering.labelling_bound import labelling_bound, squared_error_bound
     from kernelfit.clustering.mmc import MaxMarginClustering
     from kernelfit.clustering.rim import RIMClustering
     from kernelfit.ensemble.auto import AutoKernelClassifier, AutoKernelRegressor
@@ -91,10 +92,12 @@ __all__ = [
     "TKLRegressor",
     "TKLRegressorCV",
     "compress",
+    "labelling_bound",
     "load",
     "path",
     "save",
     "show_versions",
+    "squared_error_bound",
 ]
 
 _HOME = {
@@ -144,10 +147,12 @@ _HOME = {
     "TKLRegressor": "kernelfit.estimators.tkl",
     "TKLRegressorCV": "kernelfit.selection.tkl_cv",
     "compress": "kernelfit.estimators.compress",
+    "labelling_bound": "kernelfit.clustering.labelling_bound",
     "load": "kernelfit.io.files",
     "path": "kernelfit.selection.path",
     "save": "kernelfit.io.files",
     "show_versions": "kernelfit.utils.environment",
+    "squared_error_bound": "kernelfit.clustering.labelling_bound",
 }
 
 

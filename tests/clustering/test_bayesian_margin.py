@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import gammaln
+from scipy.special import betaln, gammaln
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
@@ -67,22 +67,26 @@ def log_evidence(x, counts, prior):
     return value + 0.5 * np.log(_KAPPA / (_KAPPA + n))
 
 
-@pytest.mark.parametrize("C", [0.0, 0.6])
-def test_the_sampler_has_the_exact_posterior(C):
+def log_names(n, process):
+    """The marginal density of the names of the points of two clusters, up to a constant."""
+    if process:  # the integral of v^n0 (1 - v)^n1 over a uniform stick
+        return betaln(1 + n[0], 1 + n[1])
+    return sum(gammaln(_ALPHA / 2 + size) for size in n)
+
+
+@pytest.mark.parametrize(("C", "process"), [(0.0, False), (0.6, False), (0.0, True), (0.6, True)])
+def test_the_sampler_has_the_exact_posterior(C, process):
     """Frequencies of the labels of four points against the sum over all of their densities."""
     x, counts = np.array([-1.2, -0.9, 0.3, 1.0]), np.array([1.0, 2.0, 1.0, 1.0])
-    prior = Prior(np.array([[0.5]]), 3.0)
+    prior = Prior(np.array([[0.5]]), 3.0, process)
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     difference = np.sqrt(2.0) * nodes  # of the two machines
     weights = weights / weights.sum()
     densities = {}
     for labels in product((0, 1), repeat=4):
         y = np.array(labels)
-        value = sum(
-            log_evidence(x[y == k], counts[y == k], prior)
-            + gammaln(_ALPHA / 2 + counts[y == k].sum())
-            for k in (0, 1)
-        )
+        value = sum(log_evidence(x[y == k], counts[y == k], prior) for k in (0, 1))
+        value += log_names([counts[y == k].sum() for k in (0, 1)], process)
         s = np.where(y == 1, 1.0, -1.0) * x
         hinge = counts @ np.maximum(1.0 - np.multiply.outer(s, difference), 0.0)
         densities[labels] = np.exp(value) * (weights @ np.exp(-2.0 * C * hinge))
@@ -104,6 +108,27 @@ def test_the_sampler_has_the_exact_posterior(C):
         frequency = sum(visits[labels] for labels in both) / n_sweeps
         distance += abs(frequency - sum(densities[labels] for labels in both) / total)
     assert 0.5 * distance < 0.05  # total variation
+
+
+def test_sticks_of_empty_clusters_are_those_of_the_process():
+    """Their mean shares fall by halves; those of points follow the sizes."""
+    rng, prior = np.random.default_rng(0), Prior(np.eye(1), 3.0, True)
+    nothing = np.zeros((0, 1)), np.zeros(0, dtype=int), np.zeros(0)
+    drawn = [draw_mixture(*nothing, np.zeros((5, 1)), 0.1, prior, rng) for _ in range(4000)]
+    shares = np.exp([found.log_shares for found in drawn])
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    np.testing.assert_allclose(
+        shares.mean(axis=0), [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 16], atol=0.02
+    )
+
+
+def test_a_process_finds_the_number_of_clusters():
+    X, y = make_blobs(150, centers=3, n_features=2, cluster_std=0.5, random_state=1)
+    model = BayesianMaxMarginClustering(
+        8, shares="process", affinity=lambda X, Y: X @ Y.T, max_iter=100, random_state=0
+    ).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    assert len(np.unique(model.labels_)) <= 5
 
 
 def test_the_best_sample_is_kept():

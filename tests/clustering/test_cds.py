@@ -7,14 +7,17 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
-from sklearn.cluster import SpectralClustering
+from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
 
 from kernelfit import CDSClustering, CDSKClustering, KernelKMeans
+from kernelfit.clustering.literal import sparse_weights
+from tests.reference import clustering as reference
 
 AFFINITIES = ["rbf", "self_tuning", "nearest_neighbors", "self_representation"]
 BUNDLED = {
@@ -283,7 +286,7 @@ def test_landmarks_approximate_the_kernel(blobs):
     for affinity in (*AFFINITIES[1:], "precomputed", lambda X, Y: X @ Y.T):
         with pytest.raises(ValueError, match="expected n_landmarks=None for affinity="):
             CDSKClustering(4, affinity=affinity, n_landmarks=40).fit(X)
-    with pytest.raises(ValueError, match="expected n_landmarks=None for mode='literal'"):
+    with pytest.raises(ValueError, match="expected n_landmarks=None for mode='literal', got 40"):
         CDSKClustering(4, n_landmarks=40, mode="literal").fit(X)
 
 
@@ -292,7 +295,7 @@ def test_landmarks_approximate_the_kernel(blobs):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_other_options(mode, blobs):
     X, y = blobs
-    for options in ({"alpha_init": "sparse"}, {"assign_labels": "cluster_qr"}, {"mu": "entropy"}):
+    for options in ({"assign_labels": "cluster_qr"}, {"mu": "entropy"}):
         model = CDSKClustering(4, mode=mode, random_state=0, **options).fit(X)
         if mode == "balanced":
             assert adjusted_rand_score(y, model.labels_) >= 0.95
@@ -300,16 +303,61 @@ def test_other_options(mode, blobs):
     assert model.mu_ in np.arange(1, 11) * 0.05
 
 
-@pytest.mark.parametrize("affinity", AFFINITIES)
-@pytest.mark.parametrize("max_iter", [0, 5])
+LITERAL = {"mode": "literal", "random_state": 0}
+
+
+@pytest.mark.parametrize("lambda_", [0.3, 2.0])
+@pytest.mark.parametrize("alpha_init", ["uniform", "sparse"])
+@pytest.mark.filterwarnings("ignore:the weights collapsed")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_sparse_start_keeps_the_bounds_of_the_weights(affinity, max_iter):
-    """Also where the affinity is indefinite and its sparse weights are on one point."""
+def test_literal_mode_clusters_the_rows_of_the_printed_embedding(lambda_, alpha_init):
+    """Y'DY = I for the degrees of (8), and no partition of k-means has rows closer together."""
+    X = load_iris().data[::3]
+    options = {"mu": lambda_, "alpha_init": alpha_init, "max_iter": 3, "gamma": 2.0}
+    model = CDSKClustering(3, **options, **LITERAL).fit(X)
+    alpha, Y = model.weights_ / len(X), model.embedding_
+    S = 2.0 * reference.similarity(model.affinity_matrix_, alpha, lambda_)
+    np.testing.assert_allclose(Y.T @ (S.sum(axis=1)[:, None] * Y), np.eye(3), atol=1e-6)
+    inertia = sum(
+        np.sum((Y[at] - Y[at].mean(axis=0)) ** 2) for at in model.labels_ == [[0], [1], [2]]
+    )
+    best = KMeans(3, n_init=10, random_state=0).fit(Y).inertia_
+    assert inertia <= best * (1 + 1e-6)
+    if alpha_init == "sparse":
+        start = CDSKClustering(3, **{**options, "max_iter": 0}, **LITERAL).fit(X).weights_
+        assert np.sum(start == 0) > len(X) / 2
+        np.testing.assert_allclose(start, len(X) * sparse_weights(X @ X.T), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")  # ten small fits, some of which collapse
+def test_entropy_rule_is_the_printed_one():
+    """Least mean entropy of the softmax of the rows of Y, of the grid's values."""
     X = load_iris().data
-    options = {"alpha_init": "sparse", "max_iter": max_iter, "random_state": 0}
-    b = CDSKClustering(3, affinity=affinity, mu=0.4, **options).fit(X).weights_
-    assert b.mean() == pytest.approx(1.0)
-    assert b.min() >= 0.1 and b.max() <= 2.5
+    model = CDSKClustering(3, mu="entropy", gamma=2.0, **LITERAL).fit(X)
+    seed = check_random_state(0).randint(np.iinfo(np.int32).max)
+    points = np.unique(X, axis=0)
+    rows = np.sort(
+        np.random.default_rng(seed).choice(len(points), len(points) // 10, replace=False)
+    )
+    entropies = []
+    for lambda_ in np.arange(1, 11) * 0.05:
+        trial = CDSKClustering(3, mode="literal", mu=lambda_, gamma=2.0, random_state=seed)
+        trial.fit(points[rows], sample_weight=[np.sum((X == x).all(axis=1)) for x in points[rows]])
+        entropies.append(reference.softmax_entropy(trial.embedding_))
+    assert np.ptp(entropies) > 1e-3
+    assert model.mu_ == pytest.approx(0.05 * (1 + np.argmin(entropies)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mu": 1.0}, r"expected mu < 1 for mode='balanced', got mu=1\.0"),
+        ({"mode": "relaxed", "alpha_init": "sparse"}, "expected alpha_init='uniform' for mode="),
+    ],
+)
+def test_options_of_the_literal_mode_alone(options, message, blobs):
+    with pytest.raises(ValueError, match=message):
+        CDSKClustering(4, **options).fit(blobs[0])
 
 
 def test_objective_of_a_graph_does_not_depend_on_the_seed():
@@ -395,3 +443,25 @@ def test_unsettled_objective_is_told(blobs):
     X = np.random.default_rng(0).standard_normal((60, 3))
     with pytest.warns(ConvergenceWarning, match="raise max_iter or tol"):
         CDSKClustering(6, mode="relaxed", max_iter=1, tol=0.0, random_state=0).fit(X)
+
+
+def test_too_many_points_are_refused_or_announced(monkeypatch, blobs):
+    """Before the similarity is computed, by the number of different points."""
+    X, _ = blobs
+    module = "kernelfit.clustering.cds"
+    with pytest.warns(UserWarning, match=r"of 10000 different points will take about 10 minutes"):
+        CDSClustering()._check_size(10_000)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{module}._LONG", 0.0)
+        with pytest.warns(UserWarning, match="of 120 different points will take about 0 minutes"):
+            CDSClustering(4, random_state=0).fit(np.repeat(X, 2, axis=0))
+    monkeypatch.setattr(f"{module}.available_memory", lambda: 8 * 8 * 120**2)
+    CDSClustering(4, random_state=0).fit(X)
+
+    def similarity(X, Y):
+        raise AssertionError("computed")
+
+    with pytest.raises(
+        MemoryError, match=r"got 121 different ones, which take about 0\.0 GiB: take"
+    ):
+        CDSClustering(4, affinity=similarity).fit(np.vstack((X, X[:1] + 1.0)))

@@ -91,6 +91,17 @@ def test_estimator_is_a_local_maximum(blobs):
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
 
 
+def test_automatic_penalty_is_that_of_logistic_regression(blobs):
+    """Half over the number of points, of which repeated ones count as often as they are there."""
+    X, y = blobs
+    weight = 1.0 + np.arange(len(X)) % 3
+    model = RIMClustering(4, penalty="auto", random_state=0).fit(X, sample_weight=weight)
+    assert model.penalty_ == 0.5 / weight.sum()
+    given = RIMClustering(4, penalty=model.penalty_, random_state=0).fit(X, sample_weight=weight)
+    np.testing.assert_array_equal(model.labels_, given.labels_)
+    assert model.objective_ == given.objective_ and adjusted_rand_score(y, model.labels_) == 1.0
+
+
 def test_large_penalty_leaves_one_cluster(blobs):
     model = RIMClustering(4, penalty=100.0, random_state=0).fit(blobs[0])
     assert len(np.unique(model.labels_)) == 1

@@ -1,5 +1,6 @@
 """The lasso representation against the conditions of its optimum."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -158,3 +159,38 @@ def test_one_and_two_points():
     assert not lasso_representation(points(1, 3), points(1, 3), 0.05, exclude_self=True).any()
     coefs = lasso_representation(np.eye(2) + 1.0, np.eye(2) + 1.0, 0.05, exclude_self=True)
     np.testing.assert_allclose(coefs, 0.95 * 0.8 * (1.0 - np.eye(2)), atol=1e-12)
+
+
+def test_a_given_penalty_is_that_of_every_point():
+    """Against coordinate descent; zero codes where no correlation reaches it."""
+    X = unit_rows(points(30, 6))
+    found = lasso_representation(X, X, 0.5, exclude_self=True, penalty=0.1)
+    for i in range(30):
+        others = np.delete(X, i, axis=0)
+        model = Lasso(0.1 / 6, fit_intercept=False, tol=1e-12, max_iter=100_000)
+        expected = model.fit(others.T, X[i]).coef_
+        np.testing.assert_allclose(np.delete(found[i], i), expected, atol=1e-7)
+    assert not lasso_representation(X, X, 0.5, exclude_self=True, penalty=1.0).any()
+
+
+@pytest.mark.parametrize("exclude_self", [True, False])
+def test_error_atoms_take_the_errors_of_single_features(exclude_self):
+    """Those of the unit vectors, with the same penalty: they take one corrupted feature whole."""
+    rng = np.random.default_rng(0)
+    X = unit_rows(rng.standard_normal((12, 2)) @ rng.standard_normal((2, 15)))
+    new = X.copy() if exclude_self else X[:4].copy()
+    new[1, 7] += 0.6
+    atoms = new if exclude_self else X
+    options = {"exclude_self": exclude_self, "penalty": 0.05}
+    plain = lasso_representation(new, atoms, 0.5, **options)
+    found = lasso_representation(new, atoms, 0.5, errors=True, **options)
+    unit, A = unit_rows(new), unit_rows(atoms)
+    for i, x in enumerate(unit):
+        c, e = cp.Variable(12), cp.Variable(15)
+        cost = 0.5 * cp.sum_squares(x - A.T @ c - e) + 0.05 * (cp.norm1(c) + cp.norm1(e))
+        fixed = [c[i] == 0] if exclude_self else []
+        best = cp.Problem(cp.Minimize(cost), fixed).solve(solver="CLARABEL")
+        rest = x - A.T @ found[i]
+        c.value, e.value = found[i], np.sign(rest) * np.maximum(np.abs(rest) - 0.05, 0.0)
+        assert cost.value == pytest.approx(best, rel=1e-6, abs=1e-9)
+    assert np.abs(unit[1] - plain[1] @ A)[7] < np.abs(unit[1] - found[1] @ A)[7]

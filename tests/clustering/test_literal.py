@@ -63,38 +63,63 @@ def test_literal_mode_collapses(form):
     assert np.sum(result.weights > 1e-3 * n) <= 4
 
 
-def test_sparse_weights_minimise_the_reconstruction_error():
-    X, _ = blobs(15)
+@pytest.mark.parametrize("lambda_", [0.5, 2.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_rounds_are_those_of_the_printed_algorithm(lambda_, seed):
+    """Weights of (12), and an embedding of Y'DY = I and of the least trace (11) for them."""
+    n, c = 9, 2
+    K = gaussian(np.random.default_rng(seed).standard_normal((n, 3)), 5.0)
+    for rounds, alpha in enumerate(reference.algorithm_1(K, c, lambda_, np.full(n, 1 / n), 4)):
+        result = cluster_literal(
+            K, c, lambda Y: [np.zeros(n, dtype=int)], np.full(n, 1 / n), block(n, n),
+            lambda_=lambda_, max_iter=rounds,
+        )  # fmt: skip
+        np.testing.assert_allclose(result.weights / n, alpha, atol=1e-6)
+        S = 2.0 * reference.similarity(K, alpha, lambda_)
+        Y, least = result.embedding, reference.literal_embedding(K, c, lambda_, alpha)
+        np.testing.assert_allclose(Y.T @ (S.sum(axis=1)[:, None] * Y), np.eye(c), atol=1e-6)
+        trace, expected = (np.sum(Z * (reference.laplacian(S) @ Z)) for Z in (Y, least))
+        assert trace == pytest.approx(expected, abs=1e-6)
 
-    def error(alpha):
-        m = alpha @ X
-        return sum(np.sum((X[i] - (m - alpha[i] * X[i])) ** 2) for i in range(len(X)))
 
-    alpha = sparse_weights(X @ X.T)
-    assert alpha.sum() == pytest.approx(1.0) and alpha.min() >= 0
-    assert np.sum(alpha == 0) > 0
-    rng = np.random.default_rng(4)
-    for other in (np.full(15, 1 / 15), *rng.dirichlet(0.3 * np.ones(15), 50)):
-        assert error(alpha) <= error(other) + 1e-9
-        assert error(alpha) <= error(0.99 * alpha + 0.01 * other) + 1e-9
+@pytest.mark.parametrize("penalty", [0.1, 0.5, 2.0])
+def test_sparse_weights_are_near_the_exact_minimum(penalty):
+    """Of error and number of weights together, over all supports: within one penalty."""
+    excess = []
+    for seed in range(12):
+        X = np.random.default_rng(seed).standard_normal((8, 3))
+
+        def objective(alpha, X=X):
+            return reference.reconstruction_error(alpha, X) + penalty * np.sum(alpha > 1e-9)
+
+        P, q = reference.quadratic(
+            lambda a, X=X: reference.reconstruction_error(a, X) - np.sum(X**2), 8
+        )
+        least = min(objective(x) for x, _ in reference.simplex_points(P, q))
+        alpha = sparse_weights(X @ X.T, penalty=penalty)
+        assert alpha.sum() == pytest.approx(1.0) and alpha.min() >= 0
+        excess.append(objective(alpha) - least)
+    assert -1e-9 <= min(excess) and max(excess) <= penalty
+    assert np.sum(np.array(excess) < 1e-6) >= 6
 
 
-def error(alpha, X):
-    """The sum over i of ||x_i - sum over j != i of alpha_j x_j||^2."""
-    m = alpha @ X
-    return sum(np.sum((X[i] - (m - alpha[i] * X[i])) ** 2) for i in range(len(X)))
+def test_sparse_weights_of_one_point_and_of_no_length():
+    np.testing.assert_array_equal(sparse_weights(np.ones((1, 1))), [1.0])
+    np.testing.assert_array_equal(sparse_weights(np.zeros((3, 3))), [1.0, 0.0, 0.0])
 
 
 def test_sparse_weights_of_repeated_points():
-    """Each copy has the weight; no weights of the copies, even unequal ones, are better."""
+    """Copies share a weight, which is one to the penalty: the error is that of the points."""
     X, _ = blobs(8)
     copies = np.array([1, 3, 1, 2, 1, 1, 4, 2])
     alpha = sparse_weights(X @ X.T, copies.astype(float))
     repeated, each = np.repeat(X, copies, axis=0), np.repeat(alpha, copies)
     assert each.sum() == pytest.approx(1.0)
-    assert error(each, repeated) == pytest.approx(
-        error(sparse_weights(repeated @ repeated.T), repeated), rel=1e-9
-    )
+    # Unequal weights of the copies would count each on its own, and cannot be better.
+    for other in np.eye(8)[alpha == 0]:
+        moved = 0.9 * alpha + 0.1 * other / copies
+        error = reference.reconstruction_error(np.repeat(moved, copies), repeated)
+        assert error + 0.1 >= reference.reconstruction_error(each, repeated)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

@@ -50,12 +50,13 @@ def test_counts_and_costs_against_cvxpy():
     assert bound >= semidefinite_programme(K, cost, counts, 3.0, rowwise=True) * (1 - 1e-6)
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0, 1e3])
-def test_the_certificate_proves_the_bound(C):
+@pytest.mark.parametrize(("n", "C"), [(30, 0.01), (30, 1.0), (30, 1e3), (150, 1.0)])
+def test_the_certificate_proves_the_bound(n, C):
     """A feasible point of the dual, recomputed; M is feasible up to its last digits."""
-    K, counts, limit = kernel(30, 5), np.linspace(0.5, 2.0, 30), 6.0
+    K, counts, limit = kernel(n, 5), np.linspace(0.5, 2.0, n), 0.2 * n
     cost = C * counts
     found = relax_margin(K, cost, counts, limit)
+    assert found.converged
     S = np.diag(found.z) + found.v * np.outer(counts, counts)
     S -= np.outer(found.alpha, found.alpha) * K
     assert np.linalg.eigvalsh(S)[0] >= 0.0
@@ -65,7 +66,7 @@ def test_the_certificate_proves_the_bound(C):
     assert np.linalg.eigvalsh(found.M)[0] >= -1e-12
     np.testing.assert_allclose(np.diag(found.M), 1.0)
     assert counts @ found.M @ counts <= limit**2 * (1 + 1e-3)
-    upper = solve_dual(K * found.M, hinge(np.ones(30), cost, fit_intercept=False), tol=1e-9)
+    upper = solve_dual(K * found.M, hinge(np.ones(n), cost, fit_intercept=False), tol=1e-9)
     assert found.bound <= upper.objective <= found.bound * (1 + 1e-4)
 
 

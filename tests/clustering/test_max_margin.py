@@ -192,3 +192,12 @@ def test_a_kernel_that_tells_nothing_apart():
     model = MaxMarginClustering(3, affinity=lambda A, B: np.ones((len(A), len(B))))
     with pytest.warns(UserWarning, match="does not tell any points from each other"):
         model.set_params(random_state=0).fit(X)
+
+
+def test_bound_of_many_points():
+    """It stays within a factor of the objective where the path is long."""
+    X, _ = make_blobs(200, centers=2, n_features=3, random_state=0)
+    model = MaxMarginClustering(2, n_relaxed=200, random_state=0).fit(X)
+    assert 0.5 * model.objective_ < model.bound_ <= model.objective_
+    with pytest.raises(ValueError, match="'n_relaxed' parameter of MaxMarginClustering"):
+        model.set_params(n_relaxed=501).fit(X)

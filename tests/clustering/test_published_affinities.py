@@ -18,7 +18,10 @@ from kernelfit.clustering.smooth_representation import (
 )
 from kernelfit.clustering.sparse_manifold import affine_lasso, manifold_weights
 
-NAMES = ["density", "sparse_manifold", "smooth_representation", "random_forest", "ratio_forest"]
+NAMES = [
+    *("density", "sparse_manifold", "smooth_representation", "random_forest", "ratio_forest"),
+    *("adaptive_widths", "sparse_subspace"),
+]
 
 
 def spectral(affinity, **options):
@@ -116,6 +119,98 @@ def test_affine_lasso_against_cvxpy():
     found = affine_lasso(V @ V.T, penalty)
     value = 0.5 * ((V.T @ found) ** 2).sum() + penalty @ np.abs(found)
     assert value == pytest.approx(best, abs=1e-7)
+
+
+@pytest.mark.parametrize("sparsity", [0.1, 0.01])
+def test_affine_lasso_with_a_small_penalty(sparsity):
+    """Many neighbours in few dimensions, where steps of pairs are short."""
+    rng = np.random.default_rng(2)
+    V = rng.standard_normal((50, 6)) + 1.0
+    V /= np.linalg.norm(V, axis=1, keepdims=True)
+    penalty = sparsity * rng.uniform(0.5, 1.5, 50) / 50
+    c = cp.Variable(50)
+    cost = 0.5 * cp.sum_squares(V.T @ c) + penalty @ cp.abs(c)
+    best = cp.Problem(cp.Minimize(cost), [cp.sum(c) == 1]).solve(solver="CLARABEL")
+    found = affine_lasso(V @ V.T, penalty)
+    value = 0.5 * ((V.T @ found) ** 2).sum() + penalty @ np.abs(found)
+    assert value == pytest.approx(best, rel=1e-5)
+
+
+def test_options_of_sparse_manifolds():
+    """The largest weights up to the mass, symmetrised by the maximum."""
+    X = np.random.default_rng(2).standard_normal((15, 2))
+    W = np.zeros((15, 15))
+    for i, x in enumerate(X):
+        near = np.argsort(((X - x) ** 2).sum(axis=1))[1:7]
+        weights = manifold_weights(x, X[near], 0.1)
+        order = sorted(range(6), key=lambda j, w=weights: -w[j])
+        kept, mass = [], 0.0
+        while mass < 0.8 - 1e-9:
+            kept.append(order[len(kept)])
+            mass += weights[kept[-1]]
+        W[i, near[kept]] = weights[kept]
+    options = {"sparsity": 0.1, "mass": 0.8, "symmetry": "max"}
+    model = spectral("sparse_manifold", n_neighbors=6, affinity_params=options).fit(X)
+    np.testing.assert_allclose(model.affinity_matrix_.toarray(), np.maximum(W, W.T), atol=1e-5)
+    assert np.sum(W > 0) < 0.9 * 6 * 15
+    new = model._affinity.cross(X[:3] + 0.01).toarray()
+    assert ((new > 0).sum(axis=1) < 6).any() and (new.sum(axis=1) >= 0.8 - 1e-9).all()
+
+
+def test_options_of_representations(rays):
+    X = np.unique(rays[0], axis=0)
+    codes = {
+        ("self_representation", "penalty", 0.02): lasso_representation(
+            X, X, 0.5, exclude_self=True, penalty=0.02
+        ),
+        ("self_representation", "ratio", 0.3): lasso_representation(X, X, 0.3, exclude_self=True),
+        ("self_representation", "errors", True): lasso_representation(
+            X, X, 0.05, exclude_self=True, errors=True
+        ),
+        ("smooth_representation", "ratio", 0.3): smooth_representation(X, 0.3, 0.1, 2)[0],
+        ("smooth_representation", "smoothness", 0.9): smooth_representation(X, 0.05, 0.9, 2)[0],
+        ("smooth_representation", "n_rounds", 5): smooth_representation(X, 0.05, 0.1, 5)[0],
+    }
+    for (name, option, value), C in codes.items():
+        model = spectral(name, n_nonzero=None, affinity_params={option: value}).fit(X)
+        C = np.abs(C.toarray() if sparse.issparse(C) else C)
+        np.testing.assert_allclose(model.affinity_matrix_.toarray(), 0.5 * (C + C.T), atol=1e-12)
+        assert (
+            abs(
+                model.affinity_matrix_ - spectral(name, n_nonzero=None).fit(X).affinity_matrix_
+            ).max()
+            > 1e-3
+        )
+
+
+def test_options_of_forests(rays):
+    X, _ = rays
+    few = spectral("ratio_forest", affinity_params={"n_trees": 7}).fit(X)
+    assert few._affinity.kernel.forest.n_trees == 7
+    by_size = spectral("random_forest", affinity_params={"node_weights": "size"}).fit(X)
+    K, equal = by_size.affinity_matrix_, spectral("random_forest").fit(X).affinity_matrix_
+    assert np.all(K <= equal + 1e-12) and np.abs(K - equal).max() > 0.05  # ways part low down
+
+
+@pytest.mark.parametrize(
+    ("affinity", "options", "message"),
+    [
+        ("rbf", {"ratio": 0.1}, "expected affinity_params of no options for affinity='rbf', got"),
+        ("random_forest", {"mass": 1}, "expected affinity_params of n_trees, node_weights for aff"),
+        ("sparse_manifold", {"mass": 1.1}, r"expected mass in affinity_params between 0\.0 and 1"),
+        ("sparse_manifold", {"symmetry": "min"}, "expected symmetry in affinity_params 'mean' or"),
+        (
+            "smooth_representation",
+            {"ratio": 1.0},
+            r"expected ratio in affinity_params between 0\.0",
+        ),
+        ("self_representation", {"errors": True}, "expected n_nonzero=None for options of the las"),
+        ("ratio_forest", {"node_weights": "size"}, "expected node_weights in affinity_params 'eq"),
+    ],
+)
+def test_options_are_checked(affinity, options, message, rays):
+    with pytest.raises(ValueError, match=message):
+        spectral(affinity, affinity_params=options).fit(rays[0])
 
 
 def test_manifold_weights():

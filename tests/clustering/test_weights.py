@@ -22,14 +22,16 @@ PUBLISHED = [
     "smooth_representation",
     "random_forest",
     "ratio_forest",
+    "adaptive_widths",
+    "sparse_subspace",
 ]
 MODELS = [
     *(CDSKClustering(3, affinity=affinity) for affinity in SPECTRAL + PUBLISHED),
     *(CDSClustering(3, affinity=affinity) for affinity in SPECTRAL),
     *(CDSKClustering(3, gamma=gamma) for gamma in ("variance", "scale", "reconstruction")),
     CDSKClustering(3, n_landmarks=20),
-    CDSKClustering(3, alpha_init="sparse"),
     CDSKClustering(3, mode="literal"),
+    CDSKClustering(3, mode="literal", alpha_init="sparse"),
     CDSKClustering(3, mu="entropy"),
     KernelKMeans(3),
     KernelKMeans(3, affinity="self_tuning"),

@@ -38,6 +38,18 @@ def test_kernels_match_loops(kernel, naive, data):
     np.testing.assert_array_equal(np.diagonal(k(X)), k.diag(X))
 
 
+def test_nodes_of_a_way_may_have_weights(data):
+    X, Y, trees = data
+
+    def weights(tree):
+        return 1.0 / tree.weighted_n_node_samples
+
+    k = PathKernel(forest_of(trees), np.concatenate([weights(tree) for tree in trees]))
+    np.testing.assert_allclose(k(X, Y), reference.path_shares(trees, X, Y, weights), rtol=1e-12)
+    np.testing.assert_allclose(np.diagonal(k(X)), 1.0, rtol=1e-15)
+    assert np.abs(k(X) - PathKernel(k.forest)(X)).max() > 0.1
+
+
 def test_leaves_are_those_of_the_trees(data):
     X, _, trees = data
     forest = forest_of(trees)

@@ -102,7 +102,7 @@ def ratio_rf(trees, X, Y):
     return K / len(trees)
 
 
-def path_shares(trees, X, Y):
+def path_shares(trees, X, Y, weights=lambda tree: np.ones(tree.node_count)):
     """RAG: the length of the common way from the root over that of the longer way to a leaf."""
     X, Y = X.astype(np.float32), Y.astype(np.float32)
     K = np.zeros((len(X), len(Y)))
@@ -117,6 +117,7 @@ def path_shares(trees, X, Y):
 
         for i, x in enumerate(X):
             for j, y in enumerate(Y):
-                longest = max(len(way(x)), len(way(y)))
-                K[i, j] += len(set(way(x)) & set(way(y))) / longest if longest else 1.0
+                a, b, w = set(way(x)), set(way(y)), weights(t)
+                longest = max(sum(w[list(a)]), sum(w[list(b)]))
+                K[i, j] += sum(w[list(a & b)]) / longest if longest else 1.0
     return K / len(trees)

@@ -7,6 +7,8 @@ every row may be divided by a factor of its own, so that far points do not under
 says what links more points, and ``by_distance`` whether the affinity is made of distances.
 """
 
+from numbers import Real
+
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
@@ -33,6 +35,14 @@ _SELF_TUNING_NEIGHBOUR = 7  # whose distance is the local scale, as its authors 
 _LASSO_RATIO = 0.05
 _TIE = 1e-9  # distances that differ by less, relative, may differ by rounding alone
 _CHUNK_BYTES = 2**26  # of distances of points with ties
+
+
+def check_option(name, value, low, high):
+    """Raise ValueError unless an option of an affinity is a number between two others."""
+    if not (isinstance(value, Real) and low < value < high):
+        raise ValueError(
+            f"expected {name} in affinity_params between {low} and {high}, got {value!r}"
+        )
 
 
 class RBFAffinity:
@@ -193,12 +203,26 @@ class NeighbourAffinity:
 
 
 class SelfRepresentationAffinity:
-    """Absolute coefficients by which the training points represent a point, CSR."""
+    """Absolute coefficients by which the training points represent a point, CSR.
+
+    Those of the lasso are the l1-graph, with ``errors`` that with its atoms for errors; `penalty`
+    takes the place of `ratio`.
+    """
 
     by_distance = False
 
-    def __init__(self, n_nonzero):
+    def __init__(self, n_nonzero, *, ratio=None, penalty=None, errors=False):
+        if n_nonzero is not None and (ratio, penalty, errors) != (None, None, False):
+            raise ValueError(
+                "expected n_nonzero=None for options of the lasso in affinity_params, got "
+                f"n_nonzero={n_nonzero}"
+            )
+        ratio = _LASSO_RATIO if ratio is None else ratio
+        check_option("ratio", ratio, 0.0, 1.0)
+        if penalty is not None:
+            check_option("penalty", penalty, 0.0, np.inf)
         self.n_nonzero = n_nonzero
+        self.lasso = {"ratio": ratio, "penalty": penalty, "errors": bool(errors)}
         self.advice = "" if n_nonzero is None else "set n_nonzero=None (the lasso)"
 
     def fit(self, X, counts, multiply):
@@ -224,7 +248,7 @@ class SelfRepresentationAffinity:
 
     def _code(self, X, exclude_self, **options):
         if self.n_nonzero is None:
-            coefs = lasso_representation(X, self.X, _LASSO_RATIO, exclude_self=exclude_self)
+            coefs = lasso_representation(X, self.X, exclude_self=exclude_self, **self.lasso)
             return sparse.csr_array(np.abs(coefs))
         options["exclude_self"] = exclude_self
         indices, coefs = matching_pursuit(X, self.X, self.n_nonzero, **options)

@@ -1,5 +1,6 @@
 """What all clusterings on an affinity share: data, weights, one atomic fit, and new points."""
 
+import inspect
 import warnings
 from numbers import Integral, Real
 from typing import ClassVar
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelfit.clustering.adaptive_widths import AdaptiveWidthAffinity
 from kernelfit.clustering.affinities import (
     CallableAffinity,
     NeighbourAffinity,
@@ -29,6 +31,7 @@ from kernelfit.clustering.published_affinities import (
     SparseManifoldAffinity,
 )
 from kernelfit.clustering.rows import KnownRows, distinct_affinities, row_marks
+from kernelfit.clustering.sparse_subspace import SparseSubspaceAffinity
 from kernelfit.clustering.words import plural
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.distinct import distinct_points
@@ -68,6 +71,8 @@ class BaseClustering(ClusterMixin, BaseEstimator):
                     "smooth_representation",
                     "random_forest",
                     "ratio_forest",
+                    "adaptive_widths",
+                    "sparse_subspace",
                     "precomputed",
                 }
             ),
@@ -153,11 +158,13 @@ class BaseClustering(ClusterMixin, BaseEstimator):
             marks = row_marks(X)
             rows = distinct_affinities(X, weight, marks)
             known = marks[rows.first]
+            self._check_size(len(rows.first))
             K = affinity.fit(X, rows.first if len(rows.first) < n else None)
         else:
             rows = distinct_points(X, weight)
             points = X[rows.first]
             known = row_marks(points)
+            self._check_size(len(points))
             K = affinity.fit(points, rows.counts, multiply)
             if not isinstance(K, LowRank):
                 self._check_affinity(K)
@@ -183,6 +190,9 @@ class BaseClustering(ClusterMixin, BaseEstimator):
             )
         self._publish(X)
         return [(message, category) for message, category in complaints if message is not None]
+
+    def _check_size(self, n):
+        """Raise MemoryError or warn where so many different points are too many."""
 
     def _publish(self, X):
         """Set the attributes that have a row for every row of the data."""
@@ -272,26 +282,42 @@ class BaseClustering(ClusterMixin, BaseEstimator):
         """Return the affinity asked for; `seed` is for those that draw points."""
         match self.affinity:
             case "rbf":
-                return RBFAffinity(self.gamma, self.n_clusters)
+                return self._with_options(RBFAffinity, self.gamma, self.n_clusters)
             case "self_tuning":
-                return SelfTuningAffinity()
+                return self._with_options(SelfTuningAffinity)
             case "nearest_neighbors":
-                return NeighbourAffinity(self.n_neighbors, self.n_jobs)
+                return self._with_options(NeighbourAffinity, self.n_neighbors, self.n_jobs)
             case "self_representation":
-                return SelfRepresentationAffinity(self.n_nonzero)
+                return self._with_options(SelfRepresentationAffinity, self.n_nonzero)
             case "density":
-                return DensityAffinity(self.gamma, self.n_clusters)
+                return self._with_options(DensityAffinity, self.gamma, self.n_clusters)
             case "sparse_manifold":
-                return SparseManifoldAffinity(self.n_neighbors, self.n_jobs)
+                return self._with_options(SparseManifoldAffinity, self.n_neighbors, self.n_jobs)
             case "smooth_representation":
-                return SmoothRepresentationAffinity()
+                return self._with_options(SmoothRepresentationAffinity)
             case "random_forest":
-                return ForestAffinity("path", seed, self.n_jobs)
+                return self._with_options(ForestAffinity, "path", seed, self.n_jobs)
             case "ratio_forest":
-                return ForestAffinity("ratio", seed, self.n_jobs)
+                return self._with_options(ForestAffinity, "ratio", seed, self.n_jobs)
+            case "adaptive_widths":
+                return self._with_options(AdaptiveWidthAffinity, self.n_neighbors, self.n_jobs)
+            case "sparse_subspace":
+                return self._with_options(SparseSubspaceAffinity)
             case "precomputed":
-                return PrecomputedAffinity()
-        return CallableAffinity(self.affinity)
+                return self._with_options(PrecomputedAffinity)
+        return self._with_options(CallableAffinity, self.affinity)
+
+    def _with_options(self, affinity, *arguments):
+        """Return an affinity with the options in `affinity_params`, its keyword arguments."""
+        given = getattr(self, "affinity_params", None) or {}
+        parameters = inspect.signature(affinity).parameters.values()
+        known = sorted(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
+        if not set(given) <= set(known):
+            raise ValueError(
+                f"expected affinity_params of {', '.join(known) or 'no options'} for "
+                f"affinity={self.affinity!r}, got {', '.join(sorted(given))}"
+            )
+        return affinity(*arguments, **given)
 
     def _check_affinity(self, K):
         """Raise ValueError unless K is symmetric and finite, and an affinity where it has to be."""

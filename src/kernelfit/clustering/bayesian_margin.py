@@ -9,9 +9,11 @@ The density of labels y, shares :math:`\pi`, Gaussians :math:`(\mu_k, \Sigma_k)`
 with a symmetric Dirichlet, normal inverse Wishart and standard normal prior. The hinge is a mixture
 of Gaussians [2]_, so that all draws of the Gibbs sampler are from known distributions.
 
-The source [1]_ has a Dirichlet process in the place of the Dirichlet prior, to find the number of
-clusters, and one hinge a point, at the worst of the other clusters. Here the number is given, and
-each other cluster has a hinge of its own, for which the draws are exact.
+In the place of the Dirichlet prior there may be a Dirichlet process, as in the source [1]_, cut off
+at c clusters: shares are broken off a stick one after the other, :math:`\pi_k = v_k \prod_{l < k}
+(1 - v_l)` with :math:`v_k \sim \mathrm{Beta}(1, 1)` and the last v one [3]_. The source has one
+hinge a point, at the worst of the other clusters. Here each other cluster has a hinge of its own,
+for which the draws are exact.
 
 References
 ----------
@@ -19,6 +21,8 @@ References
    Information Processing Systems 27 (2014).
 .. [2] N. G. Polson, S. L. Scott. "Data augmentation for support vector machines". Bayesian
    Analysis 6 (2011). https://doi.org/10.1214/11-BA601
+.. [3] H. Ishwaran, L. F. James. "Gibbs sampling methods for stick-breaking priors". Journal of the
+   American Statistical Association 96 (2001).
 """
 
 from collections.abc import Callable
@@ -27,13 +31,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
-from scipy.special import gammaln, multigammaln
+from scipy.special import betaln, gammaln, multigammaln
 
 from kernelfit.kernels.distances import Array
 
 Labels = NDArray[np.intp]
 
-_ALPHA = 1.0  # of the Dirichlet prior, shared by the clusters
+_ALPHA = 1.0  # of the Dirichlet prior, shared by the clusters; of the process, uniform sticks
 _KAPPA = 0.1  # points that the prior of a mean counts as
 _LARGEST_MEAN = 1e4  # of the inverse Gaussian, beyond which its draws lose digits
 
@@ -69,7 +73,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Prior:
-    """The normal inverse Wishart prior of means and covariances, centred at zero.
+    """The normal inverse Wishart prior of means and covariances, centred at zero, and of shares.
 
     Attributes
     ----------
@@ -77,10 +81,13 @@ class Prior:
         The prior guess of a covariance.
     freedom : float
         Points that the guess counts as, over p + 1.
+    process : bool, default=False
+        Whether the shares have a Dirichlet process as prior.
     """
 
     scatter: Array
     freedom: float
+    process: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,7 +130,7 @@ def label_hinges(scores: Array) -> Array:
     return out
 
 
-def cluster_prior(X: Array, counts: Array, n_clusters: int) -> Prior:
+def cluster_prior(X: Array, counts: Array, n_clusters: int, process: bool = False) -> Prior:
     """Return the prior of clusters that share the volume of centred points.
 
     Parameters
@@ -131,6 +138,7 @@ def cluster_prior(X: Array, counts: Array, n_clusters: int) -> Prior:
     X : ndarray of shape (n, p)
     counts : ndarray of shape (n,)
     n_clusters : int
+    process : bool, default=False
 
     Returns
     -------
@@ -139,7 +147,7 @@ def cluster_prior(X: Array, counts: Array, n_clusters: int) -> Prior:
     p = X.shape[1]
     variances = counts @ X**2 / counts.sum()
     variances[variances == 0.0] = 1.0
-    return Prior(np.diag(variances) * n_clusters ** (-2.0 / p), p + 2.0)
+    return Prior(np.diag(variances) * n_clusters ** (-2.0 / p), p + 2.0, process)
 
 
 def sample_clusters(
@@ -207,14 +215,44 @@ def draw_mixture(
 ) -> Mixture:
     """Draw shares, Gaussians and machines, given the labels and the machines before."""
     c, p = machines.shape
+    if prior.process:
+        labels, machines = _swap_names(labels, machines, counts, rng)
     sizes = np.bincount(labels, counts, c)
-    gammas = np.maximum(rng.gamma(_ALPHA / c + sizes), np.finfo(float).tiny)
+    if prior.process:
+        sticks = rng.beta(1.0 + sizes[:-1], _ALPHA + _after(sizes)[:-1])
+        shares = np.append(sticks, 1.0) * np.cumprod(np.append(1.0, 1.0 - sticks))
+    else:
+        shares = rng.gamma(_ALPHA / c + sizes)
+    shares = np.maximum(shares, np.finfo(float).tiny)
     means, roots = np.empty((c, p)), np.empty((c, p, p))
     for k in range(c):
         inside = labels == k
         means[k], roots[k] = _draw_gaussian(X[inside], counts[inside], prior, rng)
     machines = _draw_machines(X, labels, counts, machines, C, rng)
-    return Mixture(np.log(gammas / gammas.sum()), means, roots, machines)
+    return Mixture(np.log(shares / shares.sum()), means, roots, machines)
+
+
+def _after(sizes: Array) -> Array:
+    """Return the sum of the sizes after each."""
+    return np.asarray(np.cumsum(sizes[::-1])[::-1] - sizes)
+
+
+def _swap_names(
+    labels: Labels, machines: Array, counts: Array, rng: np.random.Generator
+) -> tuple[Labels, Array]:
+    """Swap clusters next to each other on the stick as often as their posterior says.
+
+    A cluster found late would else stay at the thin end. The sticks are integrated out.
+    """
+    sizes = np.bincount(labels, counts, len(machines))
+    order = np.arange(len(machines))
+    for k in range(len(order) - 1):
+        swapped = sizes.copy()
+        swapped[[k, k + 1]] = sizes[[k + 1, k]]
+        values = [betaln(1.0 + s[:-1], _ALPHA + _after(s)[:-1]).sum() for s in (swapped, sizes)]
+        if rng.uniform() < np.exp(min(values[0] - values[1], 0.0)):
+            sizes, order[[k, k + 1]] = swapped, order[[k + 1, k]]
+    return np.argsort(order)[labels], machines[order]
 
 
 def _draw_gaussian(
@@ -279,8 +317,10 @@ def _draw_machines(
 def log_prior(mixture: Mixture, prior: Prior) -> float:
     """Return the logarithm of the prior density of the parameters."""
     c, p = mixture.means.shape
-    value = (_ALPHA / c - 1.0) * mixture.log_shares.sum() + gammaln(_ALPHA)
-    value -= c * gammaln(_ALPHA / c)
+    value = 0.0  # of uniform sticks
+    if not prior.process:
+        value += (_ALPHA / c - 1.0) * mixture.log_shares.sum() + gammaln(_ALPHA)
+        value -= c * gammaln(_ALPHA / c)
     value -= 0.5 * np.sum(mixture.machines**2) + 0.5 * c * p * np.log(2.0 * np.pi)
     nu = prior.freedom
     constant = 0.5 * nu * np.linalg.slogdet(prior.scatter)[1] - 0.5 * nu * p * np.log(2.0)

@@ -8,11 +8,11 @@ from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelfit.clustering.bayesian_margin import sample_clusters
+from kernelfit.clustering.bayesian_margin import cluster_prior, sample_clusters
 from kernelfit.clustering.feature_space import BaseFeatureSpaceClustering
 from kernelfit.clustering.matrices import multiply
 from kernelfit.clustering.ties import first_least_columns
-from kernelfit.utils.sklearn_private import Interval
+from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _RANK = 1e-10  # of the largest entry: components with smaller eigenvalues are left out
 _HARD = 1e6  # a cost of the margin that no point can afford
@@ -40,15 +40,19 @@ class BayesianMaxMarginClustering(BaseFeatureSpaceClustering):
       weight of 2 is the same as a repeated row. The clusters do not depend on the order of the
       rows, but for ``affinity="precomputed"``, and the result is the same to the last bit for any
       number of threads.
-    * The source finds the number of clusters by a Dirichlet process, models the points themselves,
-      and has one hinge a point, for the worst of the other clusters. Here the number is given, the
-      points are `n_components` kernel principal components, scaled together to a mean square of
-      one, and each other cluster has a hinge, for which all draws are exact.
+    * The source finds the number of clusters by a Dirichlet process, ``shares="process"``, models
+      the points themselves, and has one hinge a point, for the worst of the other clusters. Here
+      the points are `n_components` kernel principal components, scaled together to a mean square
+      of one, and each other cluster has a hinge, for which all draws are exact.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters, at most: some may stay empty.
+    shares : {"dirichlet", "process"}, default="dirichlet"
+        Prior of the shares of the clusters: a Dirichlet distribution, or a Dirichlet process cut
+        off at `n_clusters`, by which clusters that are not needed become empty. That is rare within
+        200 sweeps: of 20 clusters allowed 16 remain on iris and 20 on wine.
     affinity : {"rbf", "self_tuning", "precomputed"} or callable, default="rbf"
         The kernel, as for `CDSKClustering`, of any sign. Negative eigenvalues are left out.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
@@ -106,6 +110,7 @@ class BayesianMaxMarginClustering(BaseFeatureSpaceClustering):
 
     _parameter_constraints: ClassVar[dict] = {
         **BaseFeatureSpaceClustering._parameter_constraints,
+        "shares": [StrOptions({"dirichlet", "process"})],
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="left")],
     }
@@ -115,6 +120,7 @@ class BayesianMaxMarginClustering(BaseFeatureSpaceClustering):
         self,
         n_clusters=8,
         *,
+        shares="dirichlet",
         affinity="rbf",
         gamma="median",
         n_components=10,
@@ -126,6 +132,7 @@ class BayesianMaxMarginClustering(BaseFeatureSpaceClustering):
         verbose=0,
     ):
         self.n_clusters = n_clusters
+        self.shares = shares
         self.affinity = affinity
         self.gamma = gamma
         self.n_components = n_components
@@ -143,14 +150,16 @@ class BayesianMaxMarginClustering(BaseFeatureSpaceClustering):
         Z = self._components(K, counts, multiply)
         best = self._best_means(K, n_clusters, rng, multiply)
         self._cost = min(self.C, _HARD)
+        moderate = counts * min(1.0, _MOST_POINTS / counts.sum())
         result = sample_clusters(
             Z,
             best.labels,
             n_clusters,
-            counts * min(1.0, _MOST_POINTS / counts.sum()),
+            moderate,
             self._cost,
             rng,
             self.max_iter,
+            prior=cluster_prior(Z, moderate, n_clusters, self.shares == "process"),
             callback=self._reporter("sweep %d: log density %.6g"),
         )
         self._labels, self._mixture = result.labels, result.mixture

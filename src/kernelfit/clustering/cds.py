@@ -1,5 +1,7 @@
 """Clustering by discriminative similarity, of similarities of any sign."""
 
+import warnings
+
 import numpy as np
 from scipy import sparse
 
@@ -8,6 +10,11 @@ from kernelfit.clustering.diagnosis import with_own_pieces
 from kernelfit.clustering.matrices import counted
 from kernelfit.clustering.similarity import GeneralSimilarity
 from kernelfit.clustering.spectral import BaseCDS
+from kernelfit.utils.memory import available_memory
+
+_MATRICES = 8  # n x n matrices in memory at the peak
+_SECONDS = 6e-10  # of a fit, over n^3
+_LONG = 60.0
 
 
 class CDSClustering(BaseCDS):
@@ -16,7 +23,8 @@ class CDSClustering(BaseCDS):
     You get what `CDSKClustering` gives, for a similarity that may have negative entries and
     negative eigenvalues. The method is clustering by discriminative similarity (CDS) [1]_. All
     matrices are dense, and all eigenvalues of the similarity are computed, so it is for a few
-    thousand points.
+    thousand points: 4,000 take 40 s and 1 GiB, 20,000 would take 80 minutes and 24 GiB. `fit` warns
+    of more than a minute, and refuses what does not fit into the memory available.
 
     .. math:: \min_{b, A}\; \rho \sum_{k=1}^{c} \frac{\mathrm{cut}(A_k)}{\mathrm{vol}(A_k)}
         + \frac{-d'b + \mu\, b'|S| b}{1'|S|1},
@@ -38,10 +46,13 @@ class CDSClustering(BaseCDS):
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
         Of ``affinity="rbf"``, as for `CDSKClustering`.
     n_neighbors : int, default=10
-        Number of neighbours of ``affinity="nearest_neighbors"`` and "sparse_manifold".
+        Number of neighbours of ``affinity="nearest_neighbors"``, "sparse_manifold" and
+        "adaptive_widths".
     n_nonzero : int or None, default=5
         Number of points that represent a point in ``affinity="self_representation"``; None takes
         the representation of the lasso.
+    affinity_params : dict or None, default=None
+        Options of the affinity, as for `CDSKClustering`.
     mu : float in (0, 1) or "entropy", default=0.5
         Strength of the quadratic term. The larger mu, the more even the weights, whose upper bound
         is 1 / mu. "entropy" is the rule of [1]_, as for `CDSKClustering`.
@@ -131,6 +142,7 @@ class CDSClustering(BaseCDS):
         gamma="median",
         n_neighbors=10,
         n_nonzero=5,
+        affinity_params=None,
         mu=0.5,
         rho=1.0,
         max_iter=20,
@@ -148,6 +160,7 @@ class CDSClustering(BaseCDS):
         self.gamma = gamma
         self.n_neighbors = n_neighbors
         self.n_nonzero = n_nonzero
+        self.affinity_params = affinity_params
         self.mu = mu
         self.rho = rho
         self.max_iter = max_iter
@@ -159,6 +172,22 @@ class CDSClustering(BaseCDS):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _check_size(self, n):
+        size, room = _MATRICES * 8.0 * n**2, available_memory()
+        if size > room:
+            raise MemoryError(
+                f"expected points whose similarities fit into the {room / 2**30:.1f} GiB of memory "
+                f"available, got {n} different ones, which take about {size / 2**30:.1f} GiB: take "
+                "a sample, or CDSKClustering with a sparse affinity or landmarks"
+            )
+        if _SECONDS * n**3 > _LONG:
+            warnings.warn(
+                f"CDSClustering of {n} different points will take about "
+                f"{_SECONDS * n**3 / 60.0:.0f} minutes and {size / 2**30:.1f} GiB",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _alternate(self, K, n_clusters, propose, block, multiply):
         counts = self._rows.counts

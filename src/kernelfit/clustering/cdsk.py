@@ -1,6 +1,6 @@
 """Clustering by discriminative similarity via unsupervised kernel classification."""
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
@@ -31,9 +31,10 @@ class CDSKClustering(BaseCDS):
         \qquad W_{ij} = (b_i + b_j - \mu\, b_i b_j) K_{ij}
 
     over partitions A of the points into clusters and weights b of the points with mean one. K is
-    the affinity and d = K1. Cut and volume are those of the similarity W. The objective bounds the
-    error of a kernel classifier that is trained on the clusters. Weights and partition are improved
-    in turns, and the objective never rises. K-means on the spectral embedding of W proposes
+    the affinity and d = K1. Cut and volume are those of the similarity W, which comes from a
+    bound on the error of a kernel classifier trained on the clusters. The objective itself is no
+    bound; `labelling_bound` computes that one. Weights and partition are improved in turns, and the
+    objective never rises. K-means on the spectral embedding of W proposes
     partitions, and the objective chooses among them. ``max_iter=0`` is normalised-cut spectral
     clustering.
 
@@ -45,7 +46,10 @@ class CDSKClustering(BaseCDS):
       share a cluster, and a sample weight of 2 is the same as a repeated row. The clusters do not
       depend on the order of the rows, but for ``affinity="precomputed"``, and the result is the
       same to the last bit for any number of threads.
-    * Weights are between 0.1 and 1 / mu, but for ``mode="literal"``.
+    * Weights are between 0.1 and 1 / mu, but for ``mode="literal"``, where they may be zero.
+    * Two departures of ``mode="literal"`` from the printed algorithm cannot be avoided. The step in
+      the weights leaves out the constraint Y'DY = I of (12), with which it is not a quadratic
+      programme. The sparse start, which is NP-hard, is a greedy one.
     * :math:`\bar K` is K where K is positive semidefinite. Otherwise it is
       (K + 2 sigma D) / (1 + 2 sigma) with D = diag(d), where -sigma is the smallest eigenvalue of
       :math:`D^{-1/2} K D^{-1/2}`, approximated to within 1e-3.
@@ -77,6 +81,11 @@ class CDSKClustering(BaseCDS):
           trees that tell the data from noise, whatever the units of the features (RAG [5]_).
         * "ratio_forest" is the share of the tests on either way that both points answer alike
           (RatioRF [6]_).
+        * "adaptive_widths" is the graph of the nearest neighbours with Gaussian weights and a width
+          for every feature, those by which neighbours best reconstruct a point: SC-MS as in its
+          source [9]_.
+        * "sparse_subspace" is the sparse graph of the affine combinations by which other points
+          represent a point up to errors of single features (SSC [10]_).
         * "precomputed" takes the affinity matrix, dense or sparse, in place of the points.
         * A callable ``k(X, Y)`` returns a dense or sparse matrix.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
@@ -85,26 +94,45 @@ class CDSKClustering(BaseCDS):
         * "median" and "variance" are 1/(2 tau^2), where tau is the median of the distances between
           the distinct points, or their variance; where that is zero, their mean.
         * "scale" is 1/(n_features * X.var()).
-        * "reconstruction" is the gamma by which the other points best reconstruct every point
-          (SC-MS).
+        * "reconstruction" is the one gamma by which the other points best reconstruct every point:
+          SC-MS as [1]_ prints it, which also speaks of a width for every feature;
+          ``affinity="adaptive_widths"`` has these.
 
         All are 1 where all points are equal. Of many points, 2000 (median, variance) or 1000
         (reconstruction) are used.
     n_neighbors : int, default=10
-        Number of neighbours of ``affinity="nearest_neighbors"`` and "sparse_manifold".
+        Number of neighbours of ``affinity="nearest_neighbors"``, "sparse_manifold" and
+        "adaptive_widths".
     n_nonzero : int or None, default=5
         Number of points that represent a point in ``affinity="self_representation"``, found by
         orthogonal matching pursuit. None takes the representation of the lasso instead.
+    affinity_params : dict or None, default=None
+        Options of the affinity, by name; without it those here.
+
+        * "self_representation" with ``n_nonzero=None``: `ratio` = 0.05 is the penalty of a point as
+          a share of its largest correlation with another one, `penalty` that of points of unit
+          length, instead; with `errors` the errors of single features are atoms, as in the
+          l1-graph's source [8]_.
+        * "sparse_manifold": `sparsity` = 10, lambda; `mass` = 1, the share of the weights of a
+          point that is kept; `symmetry`, by the "mean" of both directions or their "max".
+        * "smooth_representation": `ratio` = 0.05, `smoothness` = 0.1, `n_rounds` = 2.
+        * "random_forest": `n_trees` = 100; `node_weights`, "equal" or by "size", where the fewer
+          points a node has, the more it counts. "ratio_forest": `n_trees`.
+        * "sparse_subspace": `ratio` = 20, by which errors cost more than the least at which no
+          point is represented by nothing; `affine` = True, combinations of sum one; `errors` =
+          True, of single features.
     n_landmarks : int or None, default=None
         Number of random points for the Nystroem approximation of the Gaussian kernel, which needs
         n_samples x n_landmarks numbers. None takes the whole kernel matrix. Other affinities than
         "rbf" refuse it.
     mu : float in (0, 1) or "entropy", default=0.5
         Strength of the quadratic term. The larger mu, the more even the weights, whose upper bound
-        is 1 / mu. At 1/2 uniform weights minimise the second part of the objective. "entropy" is
-        the rule of [1]_: the value from 0.05 to 0.5 at which a tenth of the points has the
-        embedding of the least softmax entropy. It selects the scale of the embedding more than its
-        confidence.
+        is 1 / mu. At 1/2 uniform weights minimise the second part of the objective. For
+        ``mode="literal"`` it is the paper's lambda, in (0, 2]; mu is lambda / n. "entropy" is the
+        rule of [1]_: the value of a grid at which a tenth of the points has the embedding of the
+        least softmax entropy. It selects the scale of the embedding more than its confidence. The
+        paper prints the grid as "[0.05, 05]" in steps of 0.05, which is read here as 0.05 to 0.5;
+        0.05 to 5 is as likely, and would go beyond its own limit lambda <= 2.
     rho : float, default=1.0
         Weight of the cut. ``mode="literal"`` has none.
     mode : {"balanced", "relaxed", "literal"}, default="balanced"
@@ -113,8 +141,9 @@ class CDSKClustering(BaseCDS):
         `mu` as its lambda, for comparison: it puts all weight on a few points as soon as the
         degrees exceed a handful.
     alpha_init : {"uniform", "sparse"}, default="uniform"
-        Weights to start from. "sparse" are those by which the points represent each other, moved
-        within the bounds of the weights.
+        Weights to start from. "sparse", for ``mode="literal"``, are few weights by which the points
+        represent each other, with the paper's penalty of 0.1 on each. Where only affinities are
+        given, the points are those of their feature space.
     max_iter : int, default=20
         Bound on the number of rounds. With 0 the initial weights stay, and of the `n_init`
         partitions by k-means that of the least inertia is taken, as in spectral clustering; the
@@ -126,10 +155,11 @@ class CDSKClustering(BaseCDS):
         How clusters are found in the embedding: by k-means, or by a pivoted QR factorisation of its
         rows before they are scaled, where nothing is random [7]_.
     normalize_rows : bool, default=True
-        Whether the rows of the embedding are scaled to unit length before. With False and
-        ``max_iter=0`` the result is that of scikit-learn's `SpectralClustering` on affinities with
-        a zero diagonal. It ignores the diagonal, which counts here as the similarity of a point to
-        itself.
+        Whether the rows of the embedding are scaled to unit length before. With
+        ``mode="literal"`` they are not, as Algorithm 1 of [1]_ clusters them as they are. With
+        False and ``max_iter=0`` the result is that of scikit-learn's `SpectralClustering` on
+        affinities with a zero diagonal. It ignores the diagonal, which counts here as the
+        similarity of a point to itself.
     assign_new : {"embedding", "similarity"}, default="embedding"
         How `predict` assigns points. "embedding" gives training points their own label and new
         points that of the nearest centre in the embedding, which is close to what a fit on all
@@ -155,7 +185,8 @@ class CDSKClustering(BaseCDS):
         Weights b, with mean one when every point counts as often as its sample weight says; 0
         for points of sample weight 0.
     embedding_ : ndarray of shape (n_samples, n_clusters)
-        Spectral embedding of W, D^-1/2 times the eigenvectors of D^-1/2 W D^-1/2.
+        Spectral embedding of W, D^-1/2 times the eigenvectors of D^-1/2 W D^-1/2. For
+        ``mode="literal"`` D are the degrees of (8), so that it is the Y of (11).
     eigenvalues_ : ndarray of shape (n_clusters,)
         Eigenvalues of D^-1/2 W D^-1/2, descending.
     affinity_matrix_ : ndarray, csr_array or LowRank of shape (n_samples, n_samples)
@@ -196,6 +227,12 @@ class CDSKClustering(BaseCDS):
        (2021).
     .. [7] A. Damle, V. Minden, L. Ying. "Simple, direct and efficient multi-way spectral
        clustering". Information and Inference 8 (2019). https://doi.org/10.1093/imaiai/iay008
+    .. [8] S. Yan, H. Wang. "Semi-supervised learning by sparse representation". SIAM International
+       Conference on Data Mining (2009).
+    .. [9] M. Karasuyama, H. Mamitsuka. "Manifold-based similarity adaptation for label
+       propagation". Advances in Neural Information Processing Systems 26 (2013).
+    .. [10] E. Elhamifar, R. Vidal. "Sparse subspace clustering: algorithm, theory, and
+       applications". IEEE Transactions on Pattern Analysis and Machine Intelligence 35 (2013).
 
     Examples
     --------
@@ -214,6 +251,7 @@ class CDSKClustering(BaseCDS):
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
         "mode": [StrOptions({"balanced", "relaxed", "literal"})],
         "alpha_init": [StrOptions({"uniform", "sparse"})],
+        "mu": [Interval(Real, 0, 2, closed="right"), StrOptions({"entropy"})],
     }
 
     def __init__(
@@ -224,6 +262,7 @@ class CDSKClustering(BaseCDS):
         gamma="median",
         n_neighbors=10,
         n_nonzero=5,
+        affinity_params=None,
         n_landmarks=None,
         mu=0.5,
         rho=1.0,
@@ -244,6 +283,7 @@ class CDSKClustering(BaseCDS):
         self.gamma = gamma
         self.n_neighbors = n_neighbors
         self.n_nonzero = n_nonzero
+        self.affinity_params = affinity_params
         self.n_landmarks = n_landmarks
         self.mu = mu
         self.rho = rho
@@ -260,6 +300,7 @@ class CDSKClustering(BaseCDS):
         self.verbose = verbose
 
     def _make_affinity(self, seed):
+        self._check_mode()
         if self.n_landmarks is None:
             return super()._make_affinity(seed)
         if self.affinity != "rbf":
@@ -273,6 +314,24 @@ class CDSKClustering(BaseCDS):
                 f"n_clusters={self.n_clusters}"
             )
         return RBFAffinity(self.gamma, self.n_clusters, self.n_landmarks, seed)
+
+    def _check_mode(self):
+        """Raise ValueError for parameters that the mode does not have."""
+        literal = self.mode == "literal"
+        if not (literal or isinstance(self.mu, str) or self.mu < 1):
+            raise ValueError(f"expected mu < 1 for mode={self.mode!r}, got mu={self.mu}")
+        if not literal and self.alpha_init == "sparse":
+            raise ValueError(
+                f"expected alpha_init='uniform' for mode={self.mode!r}, in which no weight is "
+                "zero, got 'sparse'"
+            )
+        if literal and self.n_landmarks is not None:
+            raise ValueError(
+                f"expected n_landmarks=None for mode='literal', got {self.n_landmarks}"
+            )
+
+    def _scales_rows(self):
+        return self.normalize_rows and self.mode != "literal"
 
     def _in_unit(self, counts):
         if self.mode != "literal":
@@ -288,14 +347,14 @@ class CDSKClustering(BaseCDS):
     def _alternate(self, K, n_clusters, propose, block, multiply):
         counts = self._rows.counts
         total = counts.sum()
-        if isinstance(K, LowRank) and (self.alpha_init == "sparse" or self.mode == "literal"):
-            raise ValueError(
-                "expected n_landmarks=None for mode='literal' and alpha_init='sparse', got "
-                f"n_landmarks={self.n_landmarks}"
-            )
-        weights = np.ones(len(counts))
+        alpha = np.full(len(counts), 1.0 / total)
         if self.alpha_init == "sparse":
-            weights = total * sparse_weights(K.toarray() if sparse.issparse(K) else K, counts)
+            points = getattr(self._affinity, "X", None)
+            if points is not None:
+                G = points @ points.T
+            else:
+                G = K.toarray() if sparse.issparse(K) else K
+            alpha = sparse_weights(G, counts)
         K = counted(K, counts)
         if not isinstance(K, LowRank):
             K = with_own_pieces(K, n_clusters, counts)
@@ -309,7 +368,7 @@ class CDSKClustering(BaseCDS):
                 KernelSimilarity(K, self.mu_, multiply),
                 n_clusters,
                 propose,
-                weights,
+                np.ones(len(counts)),
                 block,
                 relaxed=self.mode == "relaxed",
                 rho=self.rho,
@@ -320,7 +379,7 @@ class CDSKClustering(BaseCDS):
             K,
             n_clusters,
             propose,
-            weights / total,
+            alpha,
             block,
             lambda_=self.mu_,
             multiply=multiply,

@@ -84,12 +84,13 @@ def neighbour_graph(indices: Array, values: Array, n_columns: int) -> sparse.csr
     return sparse.csr_array((data, indices.ravel().astype(index), starts), shape=(n, n_columns))
 
 
-def symmetrised(graph: sparse.csr_array) -> sparse.csr_array:
-    """Return the mean of a directed graph and its reverse, without stored zeros."""
-    mean = sparse.csr_array(0.5 * (graph + graph.T))
-    mean.eliminate_zeros()
-    mean.sort_indices()
-    return mean
+def symmetrised(graph: sparse.csr_array, maximum: bool = False) -> sparse.csr_array:
+    """Return mean or maximum of a directed graph and its reverse, without stored zeros."""
+    both = graph.maximum(graph.T) if maximum else 0.5 * (graph + graph.T)
+    both = sparse.csr_array(both)
+    both.eliminate_zeros()
+    both.sort_indices()
+    return both
 
 
 @jit()

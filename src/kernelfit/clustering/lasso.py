@@ -27,7 +27,15 @@ _BATCH = 8  # with that many active atoms two may join at a time, with twice as 
 _ROUNDS = 50  # for an atom that can be active, where four are enough as a rule
 
 
-def lasso_representation(X: Array, atoms: Array, ratio: float, *, exclude_self: bool) -> Array:
+def lasso_representation(
+    X: Array,
+    atoms: Array,
+    ratio: float,
+    *,
+    exclude_self: bool,
+    penalty: float | None = None,
+    errors: bool = False,
+) -> Array:
     r"""Represent the rows of X by the atoms with an l1 penalty, by feature-sign search.
 
     .. math:: \min_c \tfrac12 \|x - \sum_j c_j a_j\|^2 + \lambda_x \|c\|_1, \qquad
@@ -44,6 +52,11 @@ def lasso_representation(X: Array, atoms: Array, ratio: float, *, exclude_self: 
         In (0, 1): the larger, the sparser; at 1 every coefficient is zero.
     exclude_self : bool
         Whether X is `atoms` and no point may represent itself.
+    penalty : float, default=None
+        Lambda of all points, instead of the ratio.
+    errors : bool, default=False
+        Whether the unit vectors are atoms, too, whose coefficients are the errors of single
+        features. They are left out of the result.
 
     Returns
     -------
@@ -58,13 +71,17 @@ def lasso_representation(X: Array, atoms: Array, ratio: float, *, exclude_self: 
     array([0.52, 0.72, 0.  , 0.  ])
     """
     X, atoms = unit_rows(X), unit_rows(atoms)
+    n = len(atoms)
+    if errors:
+        atoms = np.concatenate((atoms, np.eye(X.shape[1])))
     gram = atoms @ atoms.T
-    correlations = gram if exclude_self else X @ atoms.T
+    correlations = gram[:n] if exclude_self else X @ atoms.T
     coefs = np.zeros(correlations.shape)
     # More active atoms than dimensions are dependent: some leave at once, but for rounding.
     most_active = min(len(atoms), 2 * X.shape[1] + 2)
-    _search_signs(gram, correlations, coefs, ratio, exclude_self, most_active)
-    return coefs
+    given = 0.0 if penalty is None else penalty
+    _search_signs(gram, correlations, coefs, ratio, given, exclude_self, most_active)
+    return coefs[:, :n]
 
 
 @jit(fastmath={"reassoc", "nsz"})  # sums in any order
@@ -73,6 +90,7 @@ def _search_signs(
     correlations: Array,
     coefs: Array,
     ratio: float,
+    penalty: float,
     exclude_self: bool,
     most_active: int,
 ) -> None:
@@ -92,7 +110,7 @@ def _search_signs(
     for i in range(m):
         c = coefs[i]
         a = 0
-        threshold = 0.0
+        threshold = penalty
         for _ in range(_ROUNDS * most_active):
             for j in range(n):
                 left[j] = correlations[i, j]

@@ -1,5 +1,9 @@
 """Clustering by discriminative similarity as printed, for comparison.
 
+Two departures cannot be avoided. Equation (12) keeps Y'DY = I, which depends on alpha: with it the
+step in alpha is not a quadratic programme, so it is left out. The sparse start minimises over the
+number of nonzero weights, which is NP-hard: a greedy search takes its place.
+
 References
 ----------
 .. [1] Y. Yang, P. Li. "Discriminative Similarity for Data Clustering". International Conference on
@@ -17,6 +21,7 @@ from kernelfit.clustering.matrices import Multiply, counted, multiply
 from kernelfit.clustering.projected_gradient import project_mean, projected_gradient
 from kernelfit.clustering.similarity import KernelSimilarity
 from kernelfit.clustering.simplex_qp import solve_simplex_qp
+from kernelfit.clustering.ties import first_least
 from kernelfit.linalg.eigen import EigenResult
 
 
@@ -36,7 +41,8 @@ def cluster_literal(
     """Run Algorithm 1 of [1]_ as printed, for comparison.
 
     Its objective need not fall: the step in alpha leaves out the constraint that ties it to the
-    embedding.
+    embedding. The labels are those of ``max_iter + 1`` rounds of the printed loop, whose last
+    embedding is that of the weights of the round before.
 
     Parameters
     ----------
@@ -52,6 +58,7 @@ def cluster_literal(
     counts : ndarray of shape (n,), default=None
         How many times every point counts; once when None.
     lambda_ : float, default=0.5
+        In (0, 2], where the similarity is not negative.
     max_iter : int, default=20
     callback : callable, default=None
         ``callback(round, objective)``.
@@ -61,27 +68,32 @@ def cluster_literal(
     Returns
     -------
     ClusteringResult
-        ``history`` holds Q of (9'') and ``weights`` is n times alpha, n the sum of the counts.
+        ``history`` holds Q of (9''), ``weights`` is n times alpha, n the sum of the counts, and
+        ``embedding`` has Y'DY = I for the degrees D of the similarity (8).
     """
     counts = np.ones(K.shape[0]) if counts is None else counts
     n = float(counts.sum())
     similarity = KernelSimilarity(K, lambda_ / n, multiply)
 
+    def embedded(block: Array) -> tuple[EigenResult, Array]:
+        # The similarity (8) is 2/n times W(n alpha), so its embedding is longer.
+        eigen, Y = embed(similarity, n * alpha, n_clusters, block)
+        return eigen, np.sqrt(0.5 * n) * Y
+
     def total(eigen: EigenResult) -> float:
         penalty = float(alpha @ (lambda_ * multiply(K, alpha) - similarity.d))
         return float(np.sum(1.0 - eigen.values[:n_clusters])) + penalty
 
-    eigen, Y = embed(similarity, n * alpha, n_clusters, block)
+    eigen, Y = embedded(block)
     history = [total(eigen)]
     settled = max_iter == 0
     while not settled and len(history) <= max_iter:
-        # The similarity (8) is 2/n times ours, so its embedding is longer.
-        P, q = literal_step(K, np.sqrt(0.5 * n) * Y, lambda_)
+        P, q = literal_step(K, Y, lambda_)
         # The variable of the step is what all copies of a point have together.
         P, q, start = counted(P, 1.0 / counts), q / counts, counts * alpha
         found = _sparse_step(P, q, start) if sparse.issparse(K) else solve_simplex_qp(P, q, start).x
         previous, alpha = alpha, found / counts
-        eigen, Y = embed(similarity, n * alpha, n_clusters, eigen.vectors)
+        eigen, Y = embedded(eigen.vectors)
         history.append(total(eigen))
         settled = float(np.abs(alpha - previous).max()) <= 1e-8
         if callback is not None:
@@ -123,17 +135,24 @@ def literal_step(K: Any, Y: Array, lambda_: float, w: float = 1.0) -> tuple[Any,
     return 2.0 * lambda_ * (K - w * M), 2.0 * w * (M @ ones) - K @ ones
 
 
-def sparse_weights(G: Array, counts: Array | None = None) -> Array:
-    """Return weights by which the points represent each other, the paper's sparse start.
+def sparse_weights(G: Array, counts: Array | None = None, penalty: float = 0.1) -> Array:
+    r"""Return few weights by which the points represent each other, the paper's sparse start.
 
-    They minimise the sum over i of ||x_i - sum over j != i of alpha_j x_j||^2 in the feature space
-    of the Gram matrix G. The simplex makes them sparse without a further penalty.
+    .. math:: \min_\alpha \sum_i \Big\|x_i - \sum_{j \ne i} \alpha_j x_j\Big\|^2
+        + \tau \|\alpha\|_0
+
+    over the simplex, by a greedy search: the point joins by which the error falls most along the
+    segment towards it, and all weights are solved again, as long as that lowers the objective. The
+    penalty is absolute, so that larger points get more weights.
 
     Parameters
     ----------
     G : ndarray of shape (n, n)
+        Products of the points.
     counts : ndarray of shape (n,), default=None
-        How many times every point counts; once when None.
+        How many times every point counts; once when None. Copies are one weight.
+    penalty : float, default=0.1
+        Tau.
 
     Returns
     -------
@@ -145,7 +164,24 @@ def sparse_weights(G: Array, counts: Array | None = None) -> Array:
     diagonal = np.diag(G)
     P = 2.0 * ((n - 2.0) * G + np.diag(diagonal / counts))
     q = 2.0 * (diagonal - G @ counts)
-    return solve_simplex_qp(P, q, counts / n).x / counts
+    x, support = np.zeros(len(G)), [first_least(q + 0.5 * np.diag(P))]
+    x[support] = 1.0
+    value = float(q @ x + 0.5 * x @ (P @ x))
+    while len(support) < len(G):
+        Px = P @ x
+        slope = np.minimum(Px + q - x @ (Px + q), 0.0)
+        curvature = np.diag(P) - 2.0 * Px + x @ Px
+        size = np.where(slope > -curvature, -slope / np.where(curvature > 0, curvature, 1.0), 1.0)
+        change = size * slope + 0.5 * size**2 * curvature
+        change[support] = 0.0
+        trial = [*support, first_least(change)]
+        found = solve_simplex_qp(P[np.ix_(trial, trial)], q[trial], x[trial])
+        kept = found.x > 0.0
+        if found.objective + penalty * (kept.sum() - len(support)) >= value:
+            break
+        x[trial], value = found.x, found.objective
+        support = [i for i, stays in zip(trial, kept, strict=True) if stays]
+    return np.asarray(x / counts)
 
 
 def _sparse_step(P: Any, q: Array, start: Array) -> Array:

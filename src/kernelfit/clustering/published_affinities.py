@@ -8,20 +8,16 @@ from kernelfit.clustering.affinities import (
     NeighbourAffinity,
     RBFAffinity,
     SelfRepresentationAffinity,
+    check_option,
 )
-from kernelfit.clustering.graphs import neighbour_graph
+from kernelfit.clustering.graphs import neighbour_graph, symmetrised
 from kernelfit.clustering.matrices import multiply
 from kernelfit.clustering.smooth_representation import represent_smoothly, smooth_representation
 from kernelfit.clustering.sparse_manifold import manifold_weights
+from kernelfit.clustering.ties import ROUNDING
 from kernelfit.kernels.distances import squared_distances
 from kernelfit.kernels.forest import Forest, PathKernel, RatioKernel
 from kernelfit.kernels.standard import RBF
-
-_SPARSITY = 10.0  # lambda of SMCE, as its authors choose
-_RATIO = 0.05  # of the largest correlation: the penalty of the lasso
-_SMOOTHNESS = 0.1
-_ROUNDS = 2  # of a graph and the codes that are smooth on it
-_TREES = 100
 
 
 class DensityAffinity(RBFAffinity):
@@ -76,8 +72,9 @@ class SparseManifoldAffinity(NeighbourAffinity):
 
     They are found among the nearest neighbours by `manifold_weights`.
 
-    The source leaves open how the weights are made symmetric: here by the mean of both directions.
-    Its authors take lambda = 10, as is done here.
+    Options: `sparsity`, lambda; `mass`, the share of the weights of a point that is kept, the
+    largest first; and `symmetry`, by the "mean" of both directions or by their "max". The source
+    has lambda = 10 and leaves the others open. Its authors' code keeps 0.95 and takes the "max".
 
     References
     ----------
@@ -85,13 +82,32 @@ class SparseManifoldAffinity(NeighbourAffinity):
        Information Processing Systems 24 (2011).
     """
 
+    def __init__(self, n_neighbors, n_jobs, *, sparsity=10.0, mass=1.0, symmetry="mean"):
+        super().__init__(n_neighbors, n_jobs)
+        check_option("sparsity", sparsity, 0.0, np.inf)
+        check_option("mass", mass, 0.0, 1.0 + 1e-12)
+        if symmetry not in ("mean", "max"):
+            raise ValueError(
+                f"expected symmetry in affinity_params 'mean' or 'max', got {symmetry!r}"
+            )
+        self.sparsity, self.mass, self.symmetry = sparsity, mass, symmetry
+
+    def _weigh(self, links):
+        return symmetrised(links, self.symmetry == "max")
+
     def _graph(self, X):
         graph = super()._graph(X)
         points = self.X if X is None else X
         indices = graph.indices.reshape(len(points), -1)
         weights = np.empty(indices.shape)
         for i, near in enumerate(indices):
-            weights[i] = manifold_weights(points[i], self.X[near], _SPARSITY)
+            weights[i] = manifold_weights(points[i], self.X[near], self.sparsity)
+        if self.mass < 1.0:
+            order = np.argsort(-weights, axis=1, kind="stable")
+            largest = np.take_along_axis(weights, order, axis=1)
+            before = np.cumsum(largest, axis=1) - largest
+            largest[before >= self.mass - ROUNDING] = 0.0
+            np.put_along_axis(weights, order, largest, axis=1)
         return neighbour_graph(indices, weights, self.n)
 
 
@@ -101,7 +117,8 @@ class SmoothRepresentationAffinity(SelfRepresentationAffinity):
     They are those of `smooth_representation` [1]_: the neighbours are those of the l1-graph itself.
 
     The source leaves open how the first graph is made, which is here the l1-graph without
-    smoothness, and its parameters: here gamma = 0.1 and lambda as for "self_representation".
+    smoothness. Options: `ratio`, as for "self_representation"; `smoothness`, gamma; and `n_rounds`,
+    the number of graphs.
 
     References
     ----------
@@ -109,15 +126,21 @@ class SmoothRepresentationAffinity(SelfRepresentationAffinity):
        regularized l1-graph". AAAI Conference on Artificial Intelligence (2014).
     """
 
-    def __init__(self):
-        super().__init__(None)
+    def __init__(self, *, ratio=0.05, smoothness=0.1, n_rounds=2):
+        super().__init__(None, ratio=ratio)
+        check_option("smoothness", smoothness, 0.0, np.inf)
+        check_option("n_rounds", n_rounds, 0, np.inf)
+        self.ratio, self.smoothness, self.n_rounds = ratio, smoothness, int(n_rounds)
         self.codes, self.scale = sparse.csr_array((1, 1)), 1.0  # of a single point, not fitted
 
     def _code(self, X, exclude_self, **options):
         if exclude_self:
-            self.codes, self.scale = smooth_representation(X, _RATIO, _SMOOTHNESS, _ROUNDS)
+            self.codes, self.scale = smooth_representation(
+                X, self.ratio, self.smoothness, self.n_rounds
+            )
             return abs(self.codes)
-        return abs(represent_smoothly(X, self.X, self.codes, self.scale, _RATIO, _SMOOTHNESS))
+        known = self.codes, self.scale, self.ratio, self.smoothness
+        return abs(represent_smoothly(X, self.X, *known))
 
 
 class ForestAffinity:
@@ -128,9 +151,12 @@ class ForestAffinity:
     root that two points go together (RAG [1]_); of "ratio", the share of the tests on either way
     that both answer alike (RatioRF [2]_).
 
-    Trees split ranks, so that neither units nor monotone functions of a feature matter. In [1]_ the
-    nodes of a way may have weights; here they count alike. There are 100 trees, fully grown on
-    bootstrap samples. The number of noise points is that of the distinct points.
+    Trees split ranks, so that neither units nor monotone functions of a feature matter. They are
+    fully grown on bootstrap samples; the number of noise points is that of the distinct points.
+
+    Options: `n_trees`; and for "path" `node_weights`, which are "equal" or "size", one over the
+    number of points of a node. With "size" what a point shares with few others counts most, the
+    adaptive weights of [1]_.
 
     References
     ----------
@@ -144,8 +170,15 @@ class ForestAffinity:
     advice = ""
     by_distance = False
 
-    def __init__(self, rule, seed, n_jobs):
+    def __init__(self, rule, seed, n_jobs, *, n_trees=100, node_weights="equal"):
+        check_option("n_trees", n_trees, 0, np.inf)
+        if node_weights not in (("equal", "size") if rule == "path" else ("equal",)):
+            raise ValueError(
+                "expected node_weights in affinity_params 'equal', or 'size' for 'random_forest', "
+                f"got {node_weights!r}"
+            )
         self.rule, self.seed, self.n_jobs = rule, seed, n_jobs
+        self.n_trees, self.node_weights = int(n_trees), node_weights
 
     def fit(self, X, counts, multiply):
         """Return the affinity matrix of the rows of X."""
@@ -157,11 +190,14 @@ class ForestAffinity:
         noise = [column[rng.choice(n, n, p=share)] for column in self.ranks.T]
         rows = np.concatenate((self.ranks, np.column_stack(noise)))
         weights = np.concatenate((share, np.full(n, 1.0 / n)))
-        forest = RandomForestClassifier(_TREES, random_state=self.seed, n_jobs=self.n_jobs)
+        forest = RandomForestClassifier(self.n_trees, random_state=self.seed, n_jobs=self.n_jobs)
         forest.fit(rows, np.repeat((1, 0), n), weights)
         trees = [tree.tree_ for tree in forest.estimators_]
         tests = [(t.feature, t.threshold, t.children_left, t.children_right) for t in trees]
-        self.kernel = (PathKernel if self.rule == "path" else RatioKernel)(Forest.join(tests))
+        joined = Forest.join(tests)
+        sizes = np.concatenate([tree.weighted_n_node_samples for tree in trees])
+        by_size = 1.0 / sizes if self.node_weights == "size" else None
+        self.kernel = RatioKernel(joined) if self.rule == "ratio" else PathKernel(joined, by_size)
         return self.matrix()
 
     def matrix(self):

@@ -12,7 +12,7 @@ from kernelfit.kernels.distances import Array
 from kernelfit.utils.jit import jit
 
 _TOL = 1e-6  # of slopes; the quadratic part has a unit diagonal
-_STEPS = 200  # at most, for every neighbour
+_STEPS = 5000  # at most, for every neighbour: small penalties take many
 
 
 def manifold_weights(x: Array, neighbours: Array, sparsity: float) -> Array:

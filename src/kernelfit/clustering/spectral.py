@@ -20,7 +20,7 @@ from kernelfit.clustering.ties import first_least, first_least_columns
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import one_blas_thread, one_openmp_thread
 
-_ENTROPY_GRID = np.arange(1, 11) * 0.05
+_ENTROPY_GRID = np.arange(1, 11) * 0.05  # reads the paper's "[0.05, 05]" as 0.05 to 0.5
 _LEAST_SCALE = 1e-150  # of affinities: products of two must neither vanish nor overflow
 _LEAST_COUNT = 1e-20  # relative to the largest: the embedding is exact to that
 _ZERO = 1e-10  # eigenvalues of a normalised similarity below it are rounding
@@ -33,6 +33,7 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
         **BaseClustering._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "n_nonzero": [Interval(Integral, 1, None, closed="left"), None],
+        "affinity_params": [dict, None],
         "mu": [Interval(Real, 0, 1, closed="neither"), StrOptions({"entropy"})],
         "rho": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -95,7 +96,7 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
         self.converged_ = result.converged
         # What prediction needs is kept apart from the parameters, which may be set anew.
         self._quadratic = self._mean_one_mu()
-        self._unit_rows = self.normalize_rows
+        self._unit_rows = self._scales_rows()
         self._by_similarity = self.assign_new == "similarity"
         members = np.eye(self.n_clusters)[self._labels] * counts[:, None]
         sizes = members.sum(axis=0)
@@ -123,7 +124,7 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
         counts = self._rows.counts
 
         def propose(embedding):
-            places = _unit(embedding) if self.normalize_rows else embedding
+            places = _unit(embedding) if self._scales_rows() else embedding
             if self.assign_labels == "cluster_qr":
                 return [pivoted_labels(embedding, places)]
             # Sums of several threads differ by rounding, which decides between equal partitions.
@@ -259,6 +260,10 @@ class BaseCDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseClustering)
 
     def _mean_one_mu(self):
         return self.mu_
+
+    def _scales_rows(self):
+        """Return whether rows of the embedding have unit length before they are clustered."""
+        return self.normalize_rows
 
 
 def _unit(embedding):

@@ -5,7 +5,7 @@ r"""Kernels of a forest of decision trees: how much of its structure two points 
 `RatioKernel`           the mean over the trees of the share of the tests on either point's way from
                         the root to its leaf that both points answer alike (RatioRF [1]_)
 `PathKernel`            the mean over the trees of the share of the longer way from the root to its
-                        leaf that both points go together (RAG [2]_)
+                        leaf that both points go together (RAG [2]_), nodes with weights or alike
 ======================  ==========================================================================
 
 The first is an inner product of indicators of leaves, and so positive semidefinite. The second is
@@ -349,14 +349,18 @@ class PathKernel(KernelFunction):
     Parameters
     ----------
     forest : Forest
+    node_weights : ndarray of shape (n_nodes,), default=None
+        Positive; that of a root does not count, as all ways begin there. Ones when None.
     """
 
     forest: Forest
+    node_weights: Array | None = None
 
     def __call__(self, X: Data, Y: Data | None = None) -> Array:
         """Return the similarities between the rows of X and those of Y."""
         forest, parent = self.forest, self.forest.parents()
-        depth = _depths(parent)
+        weights = np.ones(len(parent)) if self.node_weights is None else self.node_weights
+        depth = _depths(parent, weights)
         leaves = forest.leaves(X)
         others = leaves if Y is None else forest.leaves(Y)
         K = np.zeros((len(leaves), len(others)))
@@ -378,12 +382,12 @@ class PathKernel(KernelFunction):
 
 
 @jit()
-def _depths(parent: Indices) -> Indices:
-    """Return how many nodes are above every node, which comes after its parent."""
-    depth = np.zeros(len(parent), dtype=np.intp)
+def _depths(parent: Indices, weights: Array) -> Array:
+    """Return the sum of weights from below the root to every node; parents come first."""
+    depth = np.zeros(len(parent))
     for node in range(len(parent)):
         if parent[node] >= 0:
-            depth[node] = depth[parent[node]] + 1
+            depth[node] = depth[parent[node]] + weights[node]
     return depth
 
 
@@ -391,7 +395,7 @@ def _depths(parent: Indices) -> Indices:
 def _add_common_ways(
     K: Array,
     parent: Indices,
-    depth: Indices,
+    depth: Array,
     leaves: Indices,
     others: Indices,
     place: Indices,

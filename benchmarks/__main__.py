@@ -21,6 +21,7 @@ BENCHMARKS = {
     "svm_large": ("KernelSVC on up to 464,810 rows, time and memory", "1 h"),
     "dank": ("DANK's solvers beside the paper's algorithm, and 49,990 rows", "2 min"),
     "tkl": ("one fit of TKL beside one of SVC or SVR, growth with the rows", "2 min"),
+    "tkl_rates": ("gap after so many iterations of TKL's methods, its paper's Figure 1", "2 min"),
     "tkl_large": ("TKL on 16,512 and 30,000 rows, time and memory", "3 min"),
     "cds": ("CDSK beside SpectralClustering, and 70,000 points", "8 min"),
     "auto_tables": ("AutoKernel beside other learners on 44 public tables", "3 h"),

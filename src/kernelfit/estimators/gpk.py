@@ -91,7 +91,8 @@ class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
     solver : {"auto", "frank_wolfe", "fully_corrective", "apd", "hybrid"}, default="auto"
         "auto" is "fully_corrective", Newton steps over all collected directions, which needs
         the fewest steps by far. The others are those of [1]_ with corrected constants:
-        Frank-Wolfe, the accelerated primal-dual method, and one after the other.
+        Frank-Wolfe, the accelerated primal-dual method at mu = 0, and one after the other. See
+        `kernelfit.solvers.saddle.primal_dual` for mu and where it may be positive.
     tol : float, default=1e-3
         The gap between the bounds to reach, relative to the objective.
     max_iter : int, default=1000
@@ -269,7 +270,8 @@ class GPKRegressor(_Features, RegressorMachine, PositiveMatrixMachine):
     solver : {"auto", "frank_wolfe", "fully_corrective", "apd", "hybrid"}, default="auto"
         "auto" is "fully_corrective", Newton steps over all collected directions, which needs
         the fewest steps by far. The others are those of [1]_ with corrected constants:
-        Frank-Wolfe, the accelerated primal-dual method, and one after the other.
+        Frank-Wolfe, the accelerated primal-dual method at mu = 0, and one after the other. See
+        `kernelfit.solvers.saddle.primal_dual` for mu and where it may be positive.
     tol : float, default=1e-3
         The gap between the bounds to reach, relative to the objective.
     max_iter : int, default=1000

@@ -173,11 +173,11 @@ def test_one_feature_few_rows_and_far_points():
     [
         (TKLClassifier(degree=-1), "degree"),
         (TKLClassifier(delta=-0.1), "delta"),
-        (TKLClassifier(basis="xz", degree=3), r"expected degree <= 2 for basis='xz', got 3"),
         (TKLClassifier(C=0.0), "'C' parameter"),
         (TKLRegressor(epsilon=-1.0), "epsilon"),
         (TKLRegressor(delta=1e200, normalize=False), "expected a kernel scale between 0 and inf"),
         (TKLRegressor(basis="xz", delta=1e200), "expected delta <= 1e\\+30 for basis='xz', got 1e"),
+        (TKLRegressor(3, degree=3, basis="xz", delta=1e21), "expected delta <= 1e\\+20 for basis"),
         (GPKClassifier(feature_map=object()), "feature_map"),
         (GPKClassifier(feature_map=Monomials), r"an object like Monomials\(\), got the class Mono"),
     ],
@@ -437,6 +437,26 @@ def test_a_basis_that_is_too_large_is_announced_or_refused():
         GPKClassifier(degree=200).fit(X[:, :3], y)
     with pytest.warns(UserWarning, match="TKLClassifier will take long over n_P = 2162 functions"):
         TKLClassifier(degree=2, tol=0.5).fit(X[:, :45], y)
+
+
+def test_the_time_of_many_moments_is_forecast():
+    X = np.random.default_rng(0).uniform(size=(2000, 100))
+    y = X[:, 0] > 0.5
+    # The warning, an error here, comes before the training.
+    message = r"TKLClassifier will take about 3 minutes or more over n_P = 402 .* use basis='x'"
+    with pytest.raises(UserWarning, match=message):
+        TKLClassifier(basis="xz").fit(X, y)
+    assert TKLClassifier(basis="xz", tol=0.5).fit(X[:100], y[:100]).converged_
+    assert TKLClassifier(tol=0.5).fit(X, y).converged_
+
+
+def test_degree_3_in_x_and_z_learns_with_a_certificate():
+    X = np.random.default_rng(0).uniform(size=(60, 2))
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    model = TKLClassifier(10.0, basis="xz", degree=3).fit(X, y)
+    assert model.converged_ and model.P_.shape == (70, 70)
+    assert model.score(X, y) > 0.95
+    assert_allclose(np.diag(model.kernel_(X)), model.kernel_.diag(X))
 
 
 @pytest.mark.parametrize("degree", [1, 2, 5])

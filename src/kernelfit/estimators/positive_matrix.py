@@ -19,6 +19,7 @@ from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _MAX_WORK_BYTES = 2**34  # that a basis may need besides the kernel matrix
 _MAX_QUIET_SIZE = 2000  # order of P beyond which decompositions of n_P x n_P matrices take long
+_MAX_QUIET_SECONDS = 60
 _MAX_QUIET_FEATURES = 20_000  # beyond which the features alone take seconds in every step
 
 
@@ -66,7 +67,7 @@ class PositiveMatrixMachine(KernelMachine):
         return PositiveMatrixLearner(family, self.solver, self.tol, self.max_iter)
 
     def _check_size(self, basis, m):
-        """Refuse or announce a matrix P of an order that takes long or does not fit."""
+        """Raise if P does not fit in memory; warn if training will be slow."""
         dense = not isinstance(basis, FeatureBasis) or self.solver in ("apd", "hybrid")
         quiet = _MAX_QUIET_SIZE if dense else _MAX_QUIET_FEATURES
         needed = basis.memory(m) + (8 * 6 * basis.size**2 if dense else 0)
@@ -75,9 +76,12 @@ class PositiveMatrixMachine(KernelMachine):
         )
         if needed > _MAX_WORK_BYTES:
             raise ValueError(f"expected a basis that fits into memory, got {size}: {self._smaller}")
-        if basis.size > quiet:
+        seconds = basis.seconds(m)
+        if basis.size > quiet or seconds > _MAX_QUIET_SECONDS:
+            slow = seconds > _MAX_QUIET_SECONDS
+            time = f"about {seconds / 60:.0f} minutes or more" if slow else "long"
             warnings.warn(
-                f"{type(self).__name__} will take long over {size}: {self._smaller}",
+                f"{type(self).__name__} will take {time} over {size}: {self._smaller}",
                 UserWarning,
                 stacklevel=6,
             )

@@ -16,7 +16,6 @@ _TESSELLATED = {
     "delta": [Interval(Real, 0, None, closed="left")],
     **DEVICE,
 }
-_MAX_DELTA = 1e30  # powers of z up to the fourth, squared, are finite
 
 
 class _Tessellated:
@@ -44,10 +43,10 @@ class _Tessellated:
                 raise ValueError(
                     f"expected basis='x' for device={self.device!r}, got {self.basis!r}"
                 )
-        if self.basis == "xz" and self.degree > 2:
-            raise ValueError(f"expected degree <= 2 for basis='xz', got {self.degree}")
-        if self.basis == "xz" and self.delta > _MAX_DELTA:
-            raise ValueError(f"expected delta <= {_MAX_DELTA:g} for basis='xz', got {self.delta}")
+        # Powers of z up to 2 d, squared, are finite.
+        largest = 10.0 ** (60.0 / max(self.degree, 2))
+        if self.basis == "xz" and self.delta > largest:
+            raise ValueError(f"expected delta <= {largest:g} for basis='xz', got {self.delta}")
         return TessellatedBasis(n_features, int(self.degree), float(self.delta), self.basis)
 
 
@@ -77,7 +76,7 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
     loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
         See `KernelSVC`.
     degree : int, default=1
-        Largest degree d of the monomials; at most 2 for ``basis="xz"``.
+        Largest degree d of the monomials.
     basis : {"x", "xz"}, default="x"
         Whether the monomials are made of x alone or of x and z. "x" has n_P = 2 binom(n + d, d)
         functions, "xz" has 2 binom(2 n + d, d) and costs more.
@@ -271,7 +270,7 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
     loss : {"tube", "squared_tube", "squared"}, default="tube"
         See `KernelSVR`.
     degree : int, default=1
-        Largest degree d of the monomials; at most 2 for ``basis="xz"``.
+        Largest degree d of the monomials.
     basis : {"x", "xz"}, default="x"
         Whether the monomials are made of x alone or of x and z. "x" has n_P = 2 binom(n + d, d)
         functions, "xz" has 2 binom(2 n + d, d) and costs more.

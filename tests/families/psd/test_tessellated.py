@@ -13,10 +13,12 @@ from kernelfit.families.psd.family import (
 )
 from kernelfit.families.psd.tessellated import TessellatedBasis
 from kernelfit.families.psd.volume_gram import VolumeGram
+from kernelfit.kernels.tessellated import fill_polynomial
 from tests.reference.tessellated import product_table
 
 CASES = [("x", d, n) for d in (0, 1, 2, 3) for n in (1, 2)]
-CASES += [("xz", d, n) for d in (0, 1, 2) for n in (1, 2)]
+CASES += [("xz", d, n) for d in (0, 1, 2, 3) for n in (1, 2)]
+CASES += [("xz", 4, 1)]
 
 
 def points(n, m=5, seed=0):
@@ -52,6 +54,8 @@ def test_kernel_is_the_integral_of_the_definition(variables, degree, n):
         K = family.gram(U).whole
         assert_allclose(K, expected, rtol=0, atol=1e-13 * abs(expected).max())
     assert_allclose(basis.identity_diagonal(X), np.einsum("iiaa->i", G), rtol=1e-13)
+    identity, expected = PositiveMatrixFamily(basis, X, 1.7).gram(2.0).whole, np.einsum("ijaa", G)
+    assert_allclose(identity, 6.8 * expected, rtol=0, atol=1e-12 * abs(expected).max())
 
 
 @pytest.mark.parametrize("variables, degree, n", CASES)
@@ -113,7 +117,7 @@ def test_kept_volumes_change_nothing(variables, degree):
     assert other.volumes is None
 
 
-@pytest.mark.parametrize("variables, degree", [("x", 0), ("x", 2), ("xz", 1), ("xz", 2)])
+@pytest.mark.parametrize("variables, degree", [("x", 0), ("x", 2), ("xz", 1), ("xz", 2), ("xz", 3)])
 def test_all_evaluations_agree_bit_for_bit(variables, degree):
     rng = np.random.default_rng(3)
     X = 10.0 * rng.standard_normal((600, 3))  # more than one tile and one block of rows
@@ -161,6 +165,26 @@ def test_hundred_features_neither_overflow_nor_vanish(delta):
     beta = rng.standard_normal(40)
     D = response_matrix(family, beta)
     assert_allclose(np.trace(D), beta @ K @ beta, rtol=1e-9)
+
+
+@pytest.mark.parametrize("degree, n", [(1, 1), (1, 6), (2, 1), (2, 4)])
+def test_the_general_loop_agrees_with_those_of_degree_1_and_2(degree, n):
+    X = points(n, m=40)
+    basis = TessellatedBasis(n, degree, 0.3, "xz")
+    functions = basis.functions(X, random_factor(basis))
+    expected, found = np.empty((2, 40, 40))
+    basis.fill(functions, functions, 0, expected)
+    above = random_factor(basis)[: basis.size // 2] - random_factor(basis)[basis.size // 2 :]
+    G = np.zeros((40, 3, len(basis._z_powers)))
+    for (delta, gamma), row in zip(basis._monomials, above, strict=True):
+        G[:, :, gamma] += basis.points(X).Z[:, delta, None] * row
+    XT, tailsT, _, HT, FT = functions.columns
+    fill_polynomial(
+        functions.X, functions.tails, G, functions.H, functions.F,
+        XT, tailsT, np.ascontiguousarray(np.moveaxis(G, 0, -1)), HT, FT,
+        basis._legendre_steps, degree, basis.upper, 0, found,
+    )  # fmt: skip
+    assert_allclose(found, expected, rtol=0, atol=1e-14 * abs(expected).max())
 
 
 def test_scale_counts_rows_by_weight():

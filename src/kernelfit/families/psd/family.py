@@ -22,10 +22,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from kernelfit.families.psd.box_response import BoxResponse
 from kernelfit.families.psd.device import DeviceVolumes, box_gram
 from kernelfit.families.psd.features import FeatureBasis, FeatureResponse
 from kernelfit.families.psd.spectral import SpectralFamily
-from kernelfit.families.psd.tessellated import BoxResponse, TessellatedBasis
+from kernelfit.families.psd.tessellated import TessellatedBasis
 from kernelfit.families.psd.volume_gram import VolumeGram
 from kernelfit.kernels.gram import DenseGram, Gram, RowGram
 from kernelfit.kernels.monomials import Array, IntArray

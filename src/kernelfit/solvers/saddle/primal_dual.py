@@ -167,8 +167,7 @@ def hybrid(handover: float = 1e-2, patience: int = 20, mu: float = 0.0) -> Saddl
     """
     if not handover >= 0.0 or patience < 1:
         raise ValueError(f"expected handover >= 0 and patience >= 1, got {handover}, {patience}")
-    options = {"handover": handover, "patience": patience, "mu": mu}
-    steps = partial(hybrid_steps, **options)
+    steps = partial(hybrid_steps, handover=handover, patience=patience, mu=mu)
     return SaddleSolver("hybrid", steps, needs=("initial", "mix", "size"))
 
 

@@ -173,8 +173,9 @@ def first_pair(
     family: Any = problem.family
     beta, theta = (None, None) if start is None else start
     if theta is not None:
-        given = beta is not None
-        beta = problem.project(beta) if given else problem.train(theta, None, progress.machine_tol)
+        if beta is None:
+            beta = problem.train(theta, None, progress.machine_tol)
+        beta = problem.project(beta)
         response = family.respond(beta)
         if response.energy > 0.0:
             return Pair(beta, theta, response)

@@ -85,7 +85,7 @@ class PositiveMatrixLearner:
     def _fitting(self, theta: Any) -> Any:
         """Return a theta to start from, or None where another start is better.
 
-        Without a tessellation the kernel of n I is optimal for a single task, and a good start for
+        With a feature map the kernel of n I is optimal for a single task, and a good start for
         several; a theta of another basis does not fit.
         """
         if theta is None or len(theta) != self.family.size:

@@ -37,6 +37,8 @@ class PositiveMatrixMachine(KernelMachine):
         "solver": [StrOptions(set(SOLVERS))],
     }
 
+    scaling = "range"
+
     def _training_rows(self, X, targets, weight):
         """Return one row of each set of equal rows, and the sets' weights."""
         return merge_rows(X, targets, weight)
@@ -59,6 +61,7 @@ class PositiveMatrixMachine(KernelMachine):
             normalize=self.normalize,
             cache_bytes=self.cache_size * 2**20,
             device=self.device,
+            scaling=self.scaling,
         )
         if not 0.0 < family.scale < np.inf:
             raise ValueError(self._scale_complaint(family.scale))

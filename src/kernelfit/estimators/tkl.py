@@ -7,12 +7,14 @@ from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
 from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.estimators.standard import DEVICE
+from kernelfit.families.psd.family import SCALINGS
 from kernelfit.families.psd.tessellated import TessellatedBasis
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.torch_device import load_torch
 
 _TESSELLATED = {
     "basis": [StrOptions({"x", "xz"})],
+    "scaling": [StrOptions(set(SCALINGS))],
     "delta": [Interval(Real, 0, None, closed="left")],
     **DEVICE,
 }
@@ -71,8 +73,8 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Cost of the loss.
+    C : float, default=10.0
+        Cost of the loss. A smaller one often underfits.
     loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
         See `KernelSVC`.
     degree : int, default=1
@@ -84,6 +86,9 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
         How far the box of integration extends beyond the unit cube, to which the features are
         scaled. New points beyond the box are moved to its boundary: scaled features are clipped to
         [-delta, 1 + delta].
+    scaling : {"range", "ranks"}, default="range"
+        How features are scaled to the unit cube: by their smallest and largest values, as in [1]_,
+        or by their ranks, for skewed features, most values of which would share a corner.
     normalize : bool, default=True
         Whether the kernel is scaled so that k(x, x) has mean 1 at P = I over the training points.
         Sample weights count in this mean, a weight of 2 as a repeated row; class weights do not.
@@ -204,12 +209,13 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
 
     def __init__(
         self,
-        C=1.0,
+        C=10.0,
         *,
         loss="hinge",
         degree=1,
         basis="x",
         delta=0.5,
+        scaling="range",
         normalize=True,
         fit_intercept=True,
         kernel_sharing="separate",
@@ -228,6 +234,7 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
         self.degree = degree
         self.basis = basis
         self.delta = delta
+        self.scaling = scaling
         self.normalize = normalize
         self.fit_intercept = fit_intercept
         self.kernel_sharing = kernel_sharing
@@ -278,6 +285,9 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
         How far the box of integration extends beyond the unit cube, to which the features are
         scaled. New points beyond the box are moved to its boundary: scaled features are clipped to
         [-delta, 1 + delta].
+    scaling : {"range", "ranks"}, default="range"
+        How features are scaled to the unit cube: by their smallest and largest values, as in [1]_,
+        or by their ranks, for skewed features, most values of which would share a corner.
     normalize : bool, default=True
         Whether the kernel is scaled so that k(x, x) has mean 1 at P = I over the training points.
         Sample weights count in this mean, a weight of 2 as a repeated row.
@@ -391,6 +401,7 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
         degree=1,
         basis="x",
         delta=0.5,
+        scaling="range",
         normalize=True,
         fit_intercept=True,
         solver="auto",
@@ -407,6 +418,7 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
         self.degree = degree
         self.basis = basis
         self.delta = delta
+        self.scaling = scaling
         self.normalize = normalize
         self.fit_intercept = fit_intercept
         self.solver = solver

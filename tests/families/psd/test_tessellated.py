@@ -1,12 +1,16 @@
 """Tessellated kernels against numerical integration of their definition."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import rankdata
 
 from kernelfit.families.psd.family import (
     PositiveMatrixFamily,
     PositiveMatrixKernel,
+    RankScaling,
     UnitScaling,
     mean_one_scale,
     symmetric_gram,
@@ -209,6 +213,27 @@ def test_scaling_of_huge_tiny_and_constant_features():
     scaling = UnitScaling.fit(X)
     assert_array_equal(scaling.kept, [0, 2, 3])
     assert_allclose(scaling(X), [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+
+
+def test_ranks_are_mean_ranks():
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [np.exp(3.0 * rng.standard_normal(50)), rng.integers(0, 4, 50), np.ones(50)]
+    )
+    scaling = RankScaling.fit(X)
+    assert_array_equal(scaling.kept, [0, 1])
+    expected = (rankdata(X[:, :2], axis=0) - 1.0) / 49.0
+    assert_allclose(scaling(X), expected, rtol=0, atol=1e-12)
+    beyond = scaling(np.array([[-1.0, -1.0, 1.0], [1e9, 9.0, 1.0]]))
+    assert_array_equal(beyond, [[0.0, 0.0], [1.0, 1.0]])
+    many = np.sort(rng.standard_normal((5000, 1)) ** 3, axis=0)
+    assert np.all(np.diff(RankScaling.fit(many)(many)[:, 0]) >= 0.0)
+    assert_allclose(RankScaling.fit(many)(many)[:, 0], np.arange(5000) / 4999, rtol=0, atol=1e-3)
+    huge = np.array([[-1.7e308, 5e-324], [0.0, 1e-310], [1.7e308, 3e-310]])
+    assert_allclose(RankScaling.fit(huge)(huge)[:, 0], [0.0, 0.5, 1.0])
+    assert np.isfinite(RankScaling.fit(huge)(huge)).all()
+    with pytest.raises(ValueError, match="expected quantiles of 2 features, got shape"):
+        replace(scaling, knots=scaling.knots[:, :1])
 
 
 def test_parts_of_a_kernel_fit_together():

@@ -195,7 +195,8 @@ class FeatureBasis:
         """The number of nodes, from the features of one point."""
         if isinstance(self.feature_map, Monomials):
             return 1
-        return int(self._features(np.zeros((1, self.n))).shape[1])
+        shape = np.shape(self.feature_map.features(np.zeros((1, self.n))))
+        return shape[1] if len(shape) == 3 else 1
 
     def _features(self, X: Array) -> Array:
         # A copy, which the map may change.

@@ -19,6 +19,7 @@ BENCHMARKS = {
     "gpu": ("KernelSVC, KernelSVR and ridge on a GPU, which it needs", "3 min"),
     "svm_rivals": ("KernelSVC beside scikit-learn-intelex and SVC, two and many classes", "30 min"),
     "svm_large": ("KernelSVC on up to 464,810 rows, time and memory", "1 h"),
+    "svm_precision": ("large costs: the bounds of SVC's solutions and of ours", "10 s"),
     "dank": ("DANK's solvers beside the paper's algorithm, and 49,990 rows", "2 min"),
     "tkl": ("one fit of TKL beside one of SVC or SVR, growth with the rows", "2 min"),
     "tkl_rates": ("gap after so many iterations of TKL's methods, its paper's Figure 1", "2 min"),

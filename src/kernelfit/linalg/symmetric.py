@@ -197,6 +197,8 @@ def project_simplex(v: NDArray[np.float64], total: float) -> NDArray[np.float64]
     ndarray of shape (n,)
         ``max(v - shift, 0)`` for the shift that gives the sum.
     """
+    # A common shift changes nothing, and large numbers would hide the total.
+    v = v - v.max()
     ordered = np.sort(v)[::-1]
     shifts = (np.cumsum(ordered) - total) / np.arange(1, v.size + 1)
     return np.asarray(np.maximum(v - shifts[np.flatnonzero(ordered > shifts)[-1]], 0.0))

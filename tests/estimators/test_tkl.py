@@ -461,7 +461,9 @@ def test_the_time_of_many_moments_is_forecast():
     X = np.random.default_rng(0).uniform(size=(2000, 100))
     y = X[:, 0] > 0.5
     # The warning, an error here, comes before the training.
-    message = r"TKLClassifier will take about 3 minutes or more over n_P = 402 .* use basis='x'"
+    message = (
+        r"TKLClassifier will take about 41 seconds an iteration over n_P = 402 .* use basis='x'"
+    )
     with pytest.raises(UserWarning, match=message):
         TKLClassifier(basis="xz").fit(X, y)
     assert TKLClassifier(basis="xz", tol=0.5).fit(X[:100], y[:100]).converged_

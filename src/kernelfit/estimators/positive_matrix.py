@@ -19,7 +19,7 @@ from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _MAX_WORK_BYTES = 2**34  # that a basis may need besides the kernel matrix
 _MAX_QUIET_SIZE = 2000  # order of P beyond which decompositions of n_P x n_P matrices take long
-_MAX_QUIET_SECONDS = 60
+_MAX_QUIET_SECONDS = 10
 _MAX_QUIET_FEATURES = 20_000  # beyond which the features alone take seconds in every step
 
 
@@ -82,7 +82,7 @@ class PositiveMatrixMachine(KernelMachine):
         seconds = basis.seconds(m)
         if basis.size > quiet or seconds > _MAX_QUIET_SECONDS:
             slow = seconds > _MAX_QUIET_SECONDS
-            time = f"about {seconds / 60:.0f} minutes or more" if slow else "long"
+            time = f"about {seconds:.0f} seconds an iteration" if slow else "long"
             warnings.warn(
                 f"{type(self).__name__} will take {time} over {size}: {self._smaller}",
                 UserWarning,

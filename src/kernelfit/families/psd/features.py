@@ -187,8 +187,8 @@ class FeatureBasis:
         return 8 * 3 * m * self._nodes * self.size
 
     def seconds(self, m: int) -> float:
-        """Return about how long the responses to five dual solutions of m points take."""
-        return 5e-9 * m * self._nodes * self.size
+        """Return about how long the response to a dual solution of m points takes."""
+        return 1e-9 * m * self._nodes * self.size
 
     @cached_property
     def _nodes(self) -> int:

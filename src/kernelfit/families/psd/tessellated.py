@@ -101,8 +101,8 @@ class TessellatedBasis:
         return 8 * 3 * m * both
 
     def seconds(self, m: int) -> float:
-        """Return about how long the responses to five dual solutions of m points take."""
-        return 5.0 * _SECONDS * m**2 * count(self.n, 2 * self.z_degree)
+        """Return about how long the response to a dual solution of m points takes."""
+        return _SECONDS * m**2 * count(self.n, 2 * self.z_degree)
 
     @property
     def z_degree(self) -> int:

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kernelfit import GPKClassifier, GPKClassifierCV, GPKRegressor, TKLRegressor, load, save
-from kernelfit.families.psd.family import UnitScaling
+from kernelfit.families.psd.family import PositiveMatrixFamily, UnitScaling
 from kernelfit.families.psd.features import FeatureBasis
 from kernelfit.inspection import audit
 from kernelfit.kernels.nodes import box_nodes, random_nodes
@@ -57,6 +57,24 @@ class TestBumps(PositiveMatrixConformance):
 
 class TestBumpsOfTwoTasks(TestBumps):
     n_tasks = 2
+
+
+def test_responses_are_the_sums_of_the_definition():
+    rng = np.random.default_rng(4)
+    X = rng.uniform(size=(12, 2))
+    family = PositiveMatrixFamily(FeatureBasis(2, Bumps()), X, 1.7)
+    beta, weight = rng.standard_normal((2, 12))
+    W = 1.7 * np.einsum("j,ijab->iab", beta, table(X))
+    W = 0.5 * (W + W.transpose(0, 2, 1))
+    response = family.respond_to(beta)
+    form = response.form(weight).restrict(np.eye(3))
+    assert_allclose(form, np.einsum("i,iab->ab", weight, W), rtol=0, atol=1e-13 * abs(W).max())
+    left, right = rng.standard_normal((3, 2)), rng.standard_normal((3, 4))
+    expected = np.einsum("iab,ak,bl->ikl", W, left, right)
+    assert_allclose(response.contract(left, right), expected, rtol=0, atol=1e-12)
+    for U, P in ((left, left @ left.T), (1.5, 2.25 * np.eye(3))):
+        expected = np.einsum("iab,ab->i", W, P)
+        assert_allclose(response.decision(U), expected, rtol=0, atol=1e-12)
 
 
 def data(m=30):

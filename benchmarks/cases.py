@@ -130,6 +130,7 @@ def tkl_search(name, n, task):
     X, y = load_or_make(name, n)
     X = unit_range(X)
     settings = {"Cs": [0.1, 1.0, 10.0, 100.0], "deltas": [0.1, 0.5], "n_average": 1, **TKL}
+    del settings["degree"]  # 1 by default
     # A tree without `search_tol` compares machines at the tolerance of the refit.
     settings |= {"tol": 1e-2, "search_tol": 1e-2}
     folds = KFold(2, shuffle=True, random_state=0)

@@ -24,8 +24,11 @@ from kernelfit import (
     KernelSVC,
     TKLClassifier,
     TKLRegressor,
+    load,
+    save,
 )
 from kernelfit.families.psd.features import Monomials
+from kernelfit.inspection import audit
 
 
 def moons(n=120):
@@ -123,7 +126,7 @@ def test_weights_equal_repetition(make):
 
 def test_raw_scale_is_the_plain_integral():
     X, y = moons(60)
-    raw = TKLClassifier(delta=0.5, normalize=False).fit(X, y)
+    raw = TKLClassifier(1.0, delta=0.5, normalize=False).fit(X, y)
     scaled = TKLClassifier(delta=0.5).fit(X, y)
     assert raw.scale_ == (1 + 2 * 0.5) ** 2
     unit = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
@@ -173,11 +176,11 @@ def test_one_feature_few_rows_and_far_points():
     [
         (TKLClassifier(degree=-1), "degree"),
         (TKLClassifier(delta=-0.1), "delta"),
-        (TKLClassifier(basis="xz", degree=3), r"expected degree <= 2 for basis='xz', got 3"),
         (TKLClassifier(C=0.0), "'C' parameter"),
         (TKLRegressor(epsilon=-1.0), "epsilon"),
         (TKLRegressor(delta=1e200, normalize=False), "expected a kernel scale between 0 and inf"),
         (TKLRegressor(basis="xz", delta=1e200), "expected delta <= 1e\\+30 for basis='xz', got 1e"),
+        (TKLRegressor(3, degree=3, basis="xz", delta=1e21), "expected delta <= 1e\\+20 for basis"),
         (GPKClassifier(feature_map=object()), "feature_map"),
         (GPKClassifier(feature_map=Monomials), r"an object like Monomials\(\), got the class Mono"),
     ],
@@ -373,7 +376,7 @@ class Wrong:
 @pytest.mark.parametrize(
     "feature_map, message",
     [
-        (Wrong(lambda X: X), r"numbers of shape \(20, 3\) .* got float64 of shape \(20, 2\)"),
+        (Wrong(lambda X: X), r"numbers of shape \(20, 3\).* got float64 of shape \(20, 2\)"),
         (Wrong(lambda X: X[:, 0]), r"got float64 of shape \(20,\)"),
         (Wrong(lambda X: np.full((len(X), 3), "a")), "got <U1 of shape"),
         (Wrong(lambda X: np.full((len(X), 3), np.nan)), "finite numbers, got nan or infinity"),
@@ -437,6 +440,43 @@ def test_a_basis_that_is_too_large_is_announced_or_refused():
         GPKClassifier(degree=200).fit(X[:, :3], y)
     with pytest.warns(UserWarning, match="TKLClassifier will take long over n_P = 2162 functions"):
         TKLClassifier(degree=2, tol=0.5).fit(X[:, :45], y)
+
+
+@pytest.mark.parametrize("basis", ["x", "xz"])
+def test_ranks_do_not_depend_on_the_scale_of_a_feature(basis, tmp_path):
+    Z = np.random.default_rng(0).standard_normal((80, 2))
+    y = Z[:, 0] > Z[:, 1]
+    model = TKLClassifier(1.0, basis=basis, scaling="ranks", tol=1e-8)
+    one, other = (clone(model).fit(X, y) for X in (Z, np.exp(3 * Z)))
+    assert_allclose(one.decision_function(Z), other.decision_function(np.exp(3 * Z)), atol=1e-4)
+    assert audit(other, np.exp(3 * Z), y).confirmed
+    again = load(save(other, tmp_path / "model"))
+    new = np.exp(3 * np.random.default_rng(1).standard_normal((20, 2)))
+    assert_array_equal(again.decision_function(new), other.decision_function(new))
+    plain = TKLClassifier(basis=basis).fit(np.exp(3 * Z), y)
+    assert plain.score(np.exp(3 * Z), y) < other.score(np.exp(3 * Z), y)
+
+
+def test_the_time_of_many_moments_is_forecast():
+    X = np.random.default_rng(0).uniform(size=(2000, 100))
+    y = X[:, 0] > 0.5
+    # The warning, an error here, comes before the training.
+    message = (
+        r"TKLClassifier will take about 41 seconds an iteration over n_P = 402 .* use basis='x'"
+    )
+    with pytest.raises(UserWarning, match=message):
+        TKLClassifier(basis="xz").fit(X, y)
+    assert TKLClassifier(basis="xz", tol=0.5).fit(X[:100], y[:100]).converged_
+    assert TKLClassifier(tol=0.5).fit(X, y).converged_
+
+
+def test_degree_3_in_x_and_z_learns_with_a_certificate():
+    X = np.random.default_rng(0).uniform(size=(60, 2))
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    model = TKLClassifier(10.0, basis="xz", degree=3).fit(X, y)
+    assert model.converged_ and model.P_.shape == (70, 70)
+    assert model.score(X, y) > 0.95
+    assert_allclose(np.diag(model.kernel_(X)), model.kernel_.diag(X))
 
 
 @pytest.mark.parametrize("degree", [1, 2, 5])

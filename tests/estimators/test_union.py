@@ -9,7 +9,13 @@ from sklearn.datasets import load_iris, make_friedman1, make_moons
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
-from kernelfit import KernelUnionClassifier, KernelUnionRegressor, MKLClassifier, MKLRegressor
+from kernelfit import (
+    KernelUnionClassifier,
+    KernelUnionRegressor,
+    MKLClassifier,
+    MKLRegressor,
+    TKLRegressor,
+)
 from kernelfit.estimators.bank import DEFAULT_BANK
 from kernelfit.families.union.atoms import Widths
 from kernelfit.inspection import audit
@@ -88,3 +94,17 @@ def test_features_of_extreme_scale_are_refused_in_one_sentence(scale_, families)
     for make in (KernelUnionClassifier, KernelUnionRegressor):
         with pytest.raises(ValueError, match="expected features of moderate scale, got gamma="):
             make(families=families).fit(X * scale_, y)
+
+
+@pytest.mark.parametrize("degree, basis", [(0, "x"), (2, "x"), (1, "xz"), (3, "xz")])
+def test_the_tessellated_family_alone_is_tkl(degree, basis):
+    """Its matrices have trace 1 where those of TKL have trace n_P."""
+    X = np.random.default_rng(5).uniform(size=(60, 2))
+    y = np.sin(5.0 * X[:, 0]) + abs(X[:, 1] - 0.5)
+    tkl = TKLRegressor(2.0, degree=degree, basis=basis, tol=1e-6).fit(X, y)
+    size = len(tkl.P_)
+    union = KernelUnionRegressor(
+        2.0 * size, families=["tessellated"], tessellated_degree=degree, basis=basis, tol=1e-6
+    ).fit(X, y)
+    assert_allclose(union.objective_, size * tkl.objective_, rtol=1e-5)
+    assert_allclose(union.predict(X), tkl.predict(X), atol=1e-3)

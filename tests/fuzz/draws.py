@@ -212,6 +212,7 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "random_state": number(lambda rng: int(rng.integers(1000))),
     "rho": number(non_negative),
     "scaling": options("auto", "standard", "ranks", "given"),
+    "scalings": options(["ranks"], ["range", "ranks"]),
     "scoring": _scoring,
     "search_tol": options(1e-2, 1e-6, 1.0),
     "shares": options("dirichlet", "process"),
@@ -220,6 +221,7 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
         *("alternating", "admm", "frank_wolfe", "fully_corrective", "apd", "hybrid"),
     ),
     "tau": number(non_negative),
+    "tessellated_degree": number(lambda rng: int(rng.integers(0, 3))),
     "tol": options(1e-12, 1e-9, 1e-3, 0.1, 10.0),
 }
 # Drawn in every case: for the same bits, and grids of a search that are small.
@@ -291,7 +293,14 @@ def _reconcile(params, known, data):
     if params.get("solver") == "quartic" and "tau" not in known:
         del params["solver"]
     if matrices and data.X.shape[1] > 10:  # the functions grow with features ** degree
-        params |= {key: value for key, value in (("degree", 1), ("degrees", [1])) if key in known}
+        few = {"degree": 1, "degrees": [1], "tessellated_degree": 1}
+        params |= {key: value for key, value in few.items() if key in known}
+    if params.get("basis") == "xz" and data.X.shape[1] > 3:
+        params.pop("degrees", None)
+        for key in {"degree", "tessellated_degree"} & params.keys():
+            params[key] = min(params[key], 2)
+    if matrices and "scaling" in params:
+        params["scaling"] = "ranks"
     if params.get("loss") == "squared":  # which has no tube
         params.pop("epsilons", None)
     if "easy" in params.get("combination", "") and "lam" not in known:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelfit.linalg.symmetric import DenseMatrix, LowRankMatrix, spectral_factor
+from kernelfit.linalg.symmetric import DenseMatrix, LowRankMatrix, project_simplex, spectral_factor
 
 
 def with_spectrum(values, seed=0):
@@ -67,3 +67,9 @@ def test_the_factor_of_a_spectrum_of_any_size(size):
     U = spectral_factor(size * np.array([-0.5, 0.25, 1.0]), vectors)
     P = (vectors[:, 1:] * np.array([0.25, 1.0])) @ vectors[:, 1:].T
     assert_allclose(U @ U.T, 5.0 / 1.25 * P, atol=1e-12)
+
+
+def test_the_simplex_is_reached_from_numbers_that_hide_its_size():
+    projected = project_simplex(np.array([1e300, -1e300, 1e300]), 3.0)
+    assert_allclose(projected, [1.5, 0.0, 1.5])
+    assert_allclose(project_simplex(np.array([0.9, 0.2, -5.0]), 1.0), [0.85, 0.15, 0.0])

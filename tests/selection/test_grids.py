@@ -244,7 +244,7 @@ def test_machine_and_search_have_the_same_defaults(name):
     order = [parameter for parameter in machine if parameter in shared]
     assert [parameter for parameter in search if parameter in shared] == order
     own = search.keys() - machine.keys()
-    grids = {"gammas", "Cs", "etas", "epsilons", "deltas", "degrees", "ps"}
+    grids = {"gammas", "Cs", "etas", "epsilons", "deltas", "degrees", "scalings", "ps"}
     extra = {"cv", "n_average", "scoring", "n_jobs", "checkpoint"}
     extra |= {"search_tol"} if iterates else set()
     assert own - grids == extra - machine.keys()

@@ -43,6 +43,53 @@ def test_search_scores_are_those_of_grid_search():
     assert_array_equal(search.decision_function(X), direct.decision_function(X))
 
 
+def skewed(m=120):
+    Z = np.random.default_rng(0).standard_normal((m, 2))
+    return np.exp(2.0 * Z), np.sin(2.0 * Z[:, 0]) + Z[:, 1]
+
+
+def test_degrees_and_scalings_are_searched_as_by_grid_search():
+    X, y = skewed()
+    axes = {"degree": [0, 2], "delta": [0.5, 1.0], "scaling": ["range", "ranks"]}
+    options = {"epsilon": 0.1, "tol": 1e-6}
+    reference = GridSearchCV(TKLRegressor(10.0, **options), axes, cv=KFold(3)).fit(X, y)
+    grids = {f"{name}s": values for name, values in axes.items()}
+    search = TKLRegressorCV(**grids, Cs=[10.0], epsilons=[0.1], cv=KFold(3), search_tol=1e-6)
+    search.fit(X, y)
+    expected = zip(
+        reference.cv_results_["params"], reference.cv_results_["mean_test_score"], strict=True
+    )
+    expected = {tuple(params.items()): score for params, score in expected}
+    assert len(search.cv_results_["params"]) == 8
+    for params, score in zip(
+        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
+    ):
+        key = tuple((name, params[name]) for name in axes)
+        assert_allclose(score, expected[key], atol=1e-3)
+    best = search.best_params_
+    assert best["scaling"] == "ranks"
+    assert {name: best[name] for name in axes} == reference.best_params_
+    assert set(search.cv_results_["param_scaling"]) == {"range", "ranks"}
+
+
+def test_the_default_search_tries_ranks_and_cheap_degrees():
+    X, y = skewed(60)
+    for width, degrees in ((2, {1, 2}), (7, {1})):
+        wide = np.hstack([X, np.random.default_rng(1).uniform(size=(60, width - 2))])
+        params = TKLRegressorCV(Cs=[1.0], cv=2).fit(wide, y).cv_results_["params"]
+        kernels = {(p["degree"], p["delta"], p["scaling"]) for p in params}
+        assert {(1, delta, "range") for delta in (0.1, 0.5, 2.0)} | {(1, 0.5, "ranks")} <= kernels
+        assert {degree for degree, _, _ in kernels} == degrees
+        assert len(kernels) == len(params) == (6 if width == 2 else 4)
+
+
+@pytest.mark.parametrize("scalings", [["rank"], []])
+def test_unknown_scalings_are_refused(scalings):
+    X, y = skewed(20)
+    with pytest.raises(ValueError, match=r"expected scalings among 'range', 'ranks', got \["):
+        TKLRegressorCV(scalings=scalings).fit(X, y)
+
+
 @pytest.mark.parametrize("solver", ["auto", "frank_wolfe", "apd", "hybrid"])
 def test_search_on_constant_features(solver):
     """The kernel is constant and D zero; every C must be trained for all that."""

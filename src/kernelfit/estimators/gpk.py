@@ -50,9 +50,10 @@ class _Features:
 class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
     r"""Classification with a learned generalised polynomial kernel, shared by several classes.
 
-    With ``kernel_sharing="joint"`` and more than two classes the learned kernel changes the
-    predictions. Otherwise the optimum is known: it predicts as the plain machine with the kernel
-    :math:`s\, n_P\, Z(x)^\top Z(y)`, and this class finds it in one step, with its certificate.
+    With ``kernel_sharing="joint"`` and more than two classes, or with functions that are integrated
+    over nodes, the learned kernel changes the predictions. Otherwise the optimum is known: it
+    predicts as the plain machine with the kernel :math:`s\, n_P\, Z(x)^\top Z(y)`, and this class
+    finds it in one step, with its certificate.
 
     .. math::
 
@@ -75,8 +76,9 @@ class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
     feature_map : object, default=None
         Another feature map in place of the monomials: an object with the methods
         ``size(n_features)``, the number of its features, and ``features(X)``, which returns them
-        for the rows of an array scaled to the unit cube; see
-        `kernelfit.families.psd.features.FeatureMap`.
+        for the rows of an array scaled to the unit cube. Features of shape (m, n_nodes, size) are
+        functions N(z, x) at nodes z, and the kernel their integral over z; see
+        `kernelfit.families.psd.features.FeatureMap` and `kernelfit.kernels.nodes`.
     normalize : bool, default=True
         Whether the kernel is scaled so that k(x, x) has mean 1 at P = I over the training points.
         Sample weights count in this mean, a weight of 2 as a repeated row; class weights do not.
@@ -91,7 +93,8 @@ class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
     solver : {"auto", "frank_wolfe", "fully_corrective", "apd", "hybrid"}, default="auto"
         "auto" is "fully_corrective", Newton steps over all collected directions, which needs
         the fewest steps by far. The others are those of [1]_ with corrected constants:
-        Frank-Wolfe, the accelerated primal-dual method, and one after the other.
+        Frank-Wolfe, the accelerated primal-dual method at mu = 0, and one after the other. See
+        `kernelfit.solvers.saddle.primal_dual` for mu and where it may be positive.
     tol : float, default=1e-3
         The gap between the bounds to reach, relative to the objective.
     max_iter : int, default=1000
@@ -163,9 +166,10 @@ class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
 
     Notes
     -----
-    For one machine the best P has rank one and the predictions are those of a support vector
-    machine with the kernel :math:`s\, n_P Z(x)^\top Z(y)`: D has rank one for every dual
-    solution. Only ``kernel_sharing="joint"`` makes a difference.
+    For a feature map and one machine the best P has rank one and the predictions are those of a
+    support vector machine with the kernel :math:`s\, n_P Z(x)^\top Z(y)`: D has rank one for every
+    dual solution. ``kernel_sharing="joint"`` makes a difference, and so does an integral over
+    nodes, for which D has the rank of the nodes.
 
     References
     ----------
@@ -231,7 +235,7 @@ class GPKClassifier(_Features, ClassifierMachine, PositiveMatrixMachine):
 class GPKRegressor(_Features, RegressorMachine, PositiveMatrixMachine):
     r"""Regression with a generalised polynomial kernel, which predicts as a plain one.
 
-    For a single target the optimum over all kernels of the family is known: it predicts as the
+    For a feature map the optimum over all kernels of the family is known: it predicts as the
     plain machine with the kernel :math:`s\, n_P\, Z(x)^\top Z(y)`, and this class finds it in one
     step, with its certificate.
 
@@ -258,8 +262,9 @@ class GPKRegressor(_Features, RegressorMachine, PositiveMatrixMachine):
     feature_map : object, default=None
         Another feature map in place of the monomials: an object with the methods
         ``size(n_features)``, the number of its features, and ``features(X)``, which returns them
-        for the rows of an array scaled to the unit cube; see
-        `kernelfit.families.psd.features.FeatureMap`.
+        for the rows of an array scaled to the unit cube. Features of shape (m, n_nodes, size) are
+        functions N(z, x) at nodes z, and the kernel their integral over z; see
+        `kernelfit.families.psd.features.FeatureMap` and `kernelfit.kernels.nodes`.
     normalize : bool, default=True
         Whether the kernel is scaled so that k(x, x) has mean 1 at P = I over the training points.
         Sample weights count in this mean, a weight of 2 as a repeated row.
@@ -269,7 +274,8 @@ class GPKRegressor(_Features, RegressorMachine, PositiveMatrixMachine):
     solver : {"auto", "frank_wolfe", "fully_corrective", "apd", "hybrid"}, default="auto"
         "auto" is "fully_corrective", Newton steps over all collected directions, which needs
         the fewest steps by far. The others are those of [1]_ with corrected constants:
-        Frank-Wolfe, the accelerated primal-dual method, and one after the other.
+        Frank-Wolfe, the accelerated primal-dual method at mu = 0, and one after the other. See
+        `kernelfit.solvers.saddle.primal_dual` for mu and where it may be positive.
     tol : float, default=1e-3
         The gap between the bounds to reach, relative to the objective.
     max_iter : int, default=1000
@@ -333,8 +339,9 @@ class GPKRegressor(_Features, RegressorMachine, PositiveMatrixMachine):
 
     Notes
     -----
-    The best P has rank one and the predictions are those of a support vector machine with the
-    kernel :math:`s\, n_P Z(x)^\top Z(y)`: D has rank one for every dual solution.
+    For a feature map the best P has rank one and the predictions are those of a support vector
+    machine with the kernel :math:`s\, n_P Z(x)^\top Z(y)`: D has rank one for every dual solution.
+    With an integral over nodes D has the rank of the nodes, and P is learned.
 
     References
     ----------

@@ -19,6 +19,7 @@ from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _MAX_WORK_BYTES = 2**34  # that a basis may need besides the kernel matrix
 _MAX_QUIET_SIZE = 2000  # order of P beyond which decompositions of n_P x n_P matrices take long
+_MAX_QUIET_SECONDS = 10
 _MAX_QUIET_FEATURES = 20_000  # beyond which the features alone take seconds in every step
 
 
@@ -35,6 +36,8 @@ class PositiveMatrixMachine(KernelMachine):
         "normalize": ["boolean"],
         "solver": [StrOptions(set(SOLVERS))],
     }
+
+    scaling = "range"
 
     def _training_rows(self, X, targets, weight):
         """Return one row of each set of equal rows, and the sets' weights."""
@@ -58,6 +61,7 @@ class PositiveMatrixMachine(KernelMachine):
             normalize=self.normalize,
             cache_bytes=self.cache_size * 2**20,
             device=self.device,
+            scaling=self.scaling,
         )
         if not 0.0 < family.scale < np.inf:
             raise ValueError(self._scale_complaint(family.scale))
@@ -66,7 +70,7 @@ class PositiveMatrixMachine(KernelMachine):
         return PositiveMatrixLearner(family, self.solver, self.tol, self.max_iter)
 
     def _check_size(self, basis, m):
-        """Refuse or announce a matrix P of an order that takes long or does not fit."""
+        """Raise if P does not fit in memory; warn if training will be slow."""
         dense = not isinstance(basis, FeatureBasis) or self.solver in ("apd", "hybrid")
         quiet = _MAX_QUIET_SIZE if dense else _MAX_QUIET_FEATURES
         needed = basis.memory(m) + (8 * 6 * basis.size**2 if dense else 0)
@@ -75,9 +79,12 @@ class PositiveMatrixMachine(KernelMachine):
         )
         if needed > _MAX_WORK_BYTES:
             raise ValueError(f"expected a basis that fits into memory, got {size}: {self._smaller}")
-        if basis.size > quiet:
+        seconds = basis.seconds(m)
+        if basis.size > quiet or seconds > _MAX_QUIET_SECONDS:
+            slow = seconds > _MAX_QUIET_SECONDS
+            time = f"about {seconds:.0f} seconds an iteration" if slow else "long"
             warnings.warn(
-                f"{type(self).__name__} will take long over {size}: {self._smaller}",
+                f"{type(self).__name__} will take {time} over {size}: {self._smaller}",
                 UserWarning,
                 stacklevel=6,
             )

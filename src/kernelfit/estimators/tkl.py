@@ -7,16 +7,17 @@ from kernelfit.estimators.classifier import ClassifierMachine
 from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
 from kernelfit.estimators.regressor import RegressorMachine
 from kernelfit.estimators.standard import DEVICE
+from kernelfit.families.psd.family import SCALINGS
 from kernelfit.families.psd.tessellated import TessellatedBasis
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.torch_device import load_torch
 
 _TESSELLATED = {
     "basis": [StrOptions({"x", "xz"})],
+    "scaling": [StrOptions(set(SCALINGS))],
     "delta": [Interval(Real, 0, None, closed="left")],
     **DEVICE,
 }
-_MAX_DELTA = 1e30  # powers of z up to the fourth, squared, are finite
 
 
 class _Tessellated:
@@ -44,10 +45,10 @@ class _Tessellated:
                 raise ValueError(
                     f"expected basis='x' for device={self.device!r}, got {self.basis!r}"
                 )
-        if self.basis == "xz" and self.degree > 2:
-            raise ValueError(f"expected degree <= 2 for basis='xz', got {self.degree}")
-        if self.basis == "xz" and self.delta > _MAX_DELTA:
-            raise ValueError(f"expected delta <= {_MAX_DELTA:g} for basis='xz', got {self.delta}")
+        # Powers of z up to 2 d, squared, are finite.
+        largest = 10.0 ** (60.0 / max(self.degree, 2))
+        if self.basis == "xz" and self.delta > largest:
+            raise ValueError(f"expected delta <= {largest:g} for basis='xz', got {self.delta}")
         return TessellatedBasis(n_features, int(self.degree), float(self.delta), self.basis)
 
 
@@ -72,12 +73,12 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Cost of the loss.
+    C : float, default=10.0
+        Cost of the loss. A smaller one often underfits.
     loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
         See `KernelSVC`.
     degree : int, default=1
-        Largest degree d of the monomials; at most 2 for ``basis="xz"``.
+        Largest degree d of the monomials.
     basis : {"x", "xz"}, default="x"
         Whether the monomials are made of x alone or of x and z. "x" has n_P = 2 binom(n + d, d)
         functions, "xz" has 2 binom(2 n + d, d) and costs more.
@@ -85,6 +86,9 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
         How far the box of integration extends beyond the unit cube, to which the features are
         scaled. New points beyond the box are moved to its boundary: scaled features are clipped to
         [-delta, 1 + delta].
+    scaling : {"range", "ranks"}, default="range"
+        How features are scaled to the unit cube: by their smallest and largest values, as in [1]_,
+        or by their ranks, for skewed features, most values of which would share a corner.
     normalize : bool, default=True
         Whether the kernel is scaled so that k(x, x) has mean 1 at P = I over the training points.
         Sample weights count in this mean, a weight of 2 as a repeated row; class weights do not.
@@ -99,7 +103,8 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
     solver : {"auto", "frank_wolfe", "fully_corrective", "apd", "hybrid"}, default="auto"
         "auto" is "fully_corrective", Newton steps over all collected directions, which needs
         the fewest steps by far. The others are those of [1]_ with corrected constants:
-        Frank-Wolfe, the accelerated primal-dual method, and one after the other.
+        Frank-Wolfe, the accelerated primal-dual method at mu = 0, and one after the other. See
+        `kernelfit.solvers.saddle.primal_dual` for mu and where it may be positive.
     tol : float, default=1e-3
         The gap between the bounds to reach, relative to the objective.
     max_iter : int, default=1000
@@ -204,12 +209,13 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
 
     def __init__(
         self,
-        C=1.0,
+        C=10.0,
         *,
         loss="hinge",
         degree=1,
         basis="x",
         delta=0.5,
+        scaling="range",
         normalize=True,
         fit_intercept=True,
         kernel_sharing="separate",
@@ -228,6 +234,7 @@ class TKLClassifier(_Tessellated, ClassifierMachine, PositiveMatrixMachine):
         self.degree = degree
         self.basis = basis
         self.delta = delta
+        self.scaling = scaling
         self.normalize = normalize
         self.fit_intercept = fit_intercept
         self.kernel_sharing = kernel_sharing
@@ -270,7 +277,7 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
     loss : {"tube", "squared_tube", "squared"}, default="tube"
         See `KernelSVR`.
     degree : int, default=1
-        Largest degree d of the monomials; at most 2 for ``basis="xz"``.
+        Largest degree d of the monomials.
     basis : {"x", "xz"}, default="x"
         Whether the monomials are made of x alone or of x and z. "x" has n_P = 2 binom(n + d, d)
         functions, "xz" has 2 binom(2 n + d, d) and costs more.
@@ -278,6 +285,9 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
         How far the box of integration extends beyond the unit cube, to which the features are
         scaled. New points beyond the box are moved to its boundary: scaled features are clipped to
         [-delta, 1 + delta].
+    scaling : {"range", "ranks"}, default="range"
+        How features are scaled to the unit cube: by their smallest and largest values, as in [1]_,
+        or by their ranks, for skewed features, most values of which would share a corner.
     normalize : bool, default=True
         Whether the kernel is scaled so that k(x, x) has mean 1 at P = I over the training points.
         Sample weights count in this mean, a weight of 2 as a repeated row.
@@ -287,7 +297,8 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
     solver : {"auto", "frank_wolfe", "fully_corrective", "apd", "hybrid"}, default="auto"
         "auto" is "fully_corrective", Newton steps over all collected directions, which needs
         the fewest steps by far. The others are those of [1]_ with corrected constants:
-        Frank-Wolfe, the accelerated primal-dual method, and one after the other.
+        Frank-Wolfe, the accelerated primal-dual method at mu = 0, and one after the other. See
+        `kernelfit.solvers.saddle.primal_dual` for mu and where it may be positive.
     tol : float, default=1e-3
         The gap between the bounds to reach, relative to the objective.
     max_iter : int, default=1000
@@ -390,6 +401,7 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
         degree=1,
         basis="x",
         delta=0.5,
+        scaling="range",
         normalize=True,
         fit_intercept=True,
         solver="auto",
@@ -406,6 +418,7 @@ class TKLRegressor(_Tessellated, RegressorMachine, PositiveMatrixMachine):
         self.degree = degree
         self.basis = basis
         self.delta = delta
+        self.scaling = scaling
         self.normalize = normalize
         self.fit_intercept = fit_intercept
         self.solver = solver

@@ -44,13 +44,15 @@ def _gaussians(families, X, weight):
 
 
 class UnionMachine(KernelMachine):
-    """Base of the machines with the parameters families, kernels, degree and delta."""
+    """Base of the machines with the parameters of the families."""
 
     _parameter_constraints: ClassVar[dict] = {
         **{k: v for k, v in KernelMachine._parameter_constraints.items() if k != "warm_start"},
         "families": ["array-like", None],
         "kernels": ["array-like"],
         "degree": [Interval(Integral, 1, None, closed="left")],
+        "tessellated_degree": [Interval(Integral, 0, None, closed="left")],
+        "basis": [StrOptions({"x", "xz"})],
         "delta": [Interval(Real, 0, None, closed="left")],
     }
     warm_start = False
@@ -94,7 +96,8 @@ class UnionMachine(KernelMachine):
         def make_basis(n_features):
             if name == "polynomial":
                 return FeatureBasis(n_features, Monomials(int(self.degree)))
-            return TessellatedBasis(n_features, 1, float(self.delta), "x")
+            degree, delta = int(self.tessellated_degree), float(self.delta)
+            return TessellatedBasis(n_features, degree, delta, self.basis)
 
         cache_bytes = self.cache_size * 2**20
         found = fit_family(X, weight, make_basis, normalize=True, cache_bytes=cache_bytes)
@@ -143,6 +146,10 @@ class KernelUnionClassifier(ClassifierMachine, UnionMachine):
         A bank of further kernels, as for `MKLClassifier`.
     degree : int, default=2
         Of the polynomial family.
+    tessellated_degree : int, default=1
+        Of the tessellated family.
+    basis : {"x", "xz"}, default="x"
+        Of the tessellated family, see `TKLClassifier`.
     delta : float, default=0.5
         Of the tessellated family, see `TKLClassifier`.
     fit_intercept : bool, default=True
@@ -253,6 +260,8 @@ class KernelUnionClassifier(ClassifierMachine, UnionMachine):
         families=None,
         kernels=(),
         degree=2,
+        tessellated_degree=1,
+        basis="x",
         delta=0.5,
         fit_intercept=True,
         kernel_sharing="joint",
@@ -268,6 +277,8 @@ class KernelUnionClassifier(ClassifierMachine, UnionMachine):
         self.families = families
         self.kernels = kernels
         self.degree = degree
+        self.tessellated_degree = tessellated_degree
+        self.basis = basis
         self.delta = delta
         self.fit_intercept = fit_intercept
         self.kernel_sharing = kernel_sharing
@@ -307,6 +318,10 @@ class KernelUnionRegressor(RegressorMachine, UnionMachine):
         A bank of further kernels, as for `MKLRegressor`.
     degree : int, default=2
         Of the polynomial family.
+    tessellated_degree : int, default=1
+        Of the tessellated family.
+    basis : {"x", "xz"}, default="x"
+        Of the tessellated family, see `TKLClassifier`.
     delta : float, default=0.5
         Of the tessellated family, see `TKLRegressor`.
     fit_intercept : bool, default=True
@@ -404,6 +419,8 @@ class KernelUnionRegressor(RegressorMachine, UnionMachine):
         families=None,
         kernels=(),
         degree=2,
+        tessellated_degree=1,
+        basis="x",
         delta=0.5,
         fit_intercept=True,
         tol=1e-3,
@@ -417,6 +434,8 @@ class KernelUnionRegressor(RegressorMachine, UnionMachine):
         self.families = families
         self.kernels = kernels
         self.degree = degree
+        self.tessellated_degree = tessellated_degree
+        self.basis = basis
         self.delta = delta
         self.fit_intercept = fit_intercept
         self.tol = tol

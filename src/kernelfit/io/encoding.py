@@ -19,6 +19,7 @@ from kernelfit.io.classes import FUNCTIONS, build, class_name, find_class, funct
 
 Array = NDArray[Any]
 
+OWN = "own:"  # before the name of a class of the user's
 _LONG = 256  # plain sequences from this length on are kept as arrays
 _SPARSE = {
     kind.__name__: kind
@@ -30,6 +31,11 @@ _SCALARS, _ARRAYS = "biufU", "biufcUS"  # kinds of numpy's types; long doubles d
 class Encoder:
     """Turns values into JSON.
 
+    Parameters
+    ----------
+    classes : sequence of type, default=()
+        The user's own classes, whose objects may be kept.
+
     Attributes
     ----------
     arrays : list of ndarray
@@ -38,7 +44,8 @@ class Encoder:
         The same, of the objects.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, classes: Sequence[type] = ()) -> None:
+        self._own = {cls: f"{OWN}{cls.__name__}" for cls in classes}
         self.arrays: list[Array] = []
         self.objects: list[dict[str, Any]] = []
         self._known: dict[int, tuple[Any, dict[str, int] | None]] = {}
@@ -108,7 +115,7 @@ class Encoder:
         if _SPARSE.get(kind.__name__) is kind:
             parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr}
             return kind.__name__, {"shape": tuple(map(int, value.shape)), **parts}
-        known = class_name(kind)
+        known = self._own.get(kind) or class_name(kind)
         if known is None:
             raise _refusal(value, name)
         return known, state_of(value)
@@ -135,9 +142,14 @@ class Decoder:
     arrays : sequence of ndarray
     complete : bool
         Whether all parameters of an estimator must be there.
+    classes : sequence of type, default=()
+        The user's own classes: no others but kernelfit's are ever looked up.
     """
 
-    def __init__(self, arrays: Sequence[Array], complete: bool) -> None:
+    def __init__(
+        self, arrays: Sequence[Array], complete: bool, classes: Sequence[type] = ()
+    ) -> None:
+        self._own = {f"{OWN}{cls.__name__}": cls for cls in classes}
         self._complete = complete
         self._objects: list[Any] = []
         self._readers: dict[str, Callable[[Any], Any]] = {
@@ -180,7 +192,11 @@ class Decoder:
             matrix = _SPARSE[cls](parts, shape=state["shape"])
             matrix.check_format(full_check=True)  # indices beyond the shape would crash
             return matrix
-        return build(find_class(cls), state, self._complete)
+        if cls.startswith(OWN) and cls not in self._own:
+            raise ValueError(
+                f"it holds an object of your class {cls[len(OWN) :]}: name it in classes"
+            )
+        return build(self._own.get(cls) or find_class(cls), state, self._complete)
 
     def _items(self, items: Any) -> list[Any]:
         """Return the members of a sequence, which may be an array."""

@@ -13,7 +13,7 @@ import math
 import os
 import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import shorten
@@ -41,7 +41,7 @@ _ALLOWANCE = 2**24  # bytes that a manifest may take beyond twice the size of th
 _LAST_CHARACTER = 0x10FFFF
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
+def save(estimator: Any, path: str | os.PathLike[str], classes: Sequence[type] = ()) -> Path:
     """Write an estimator, fitted or not, to a file that `load` reads again.
 
     The file holds arrays and JSON, and no code: reading one from a stranger executes nothing.
@@ -54,6 +54,9 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
         generators, and functions that have a name in a module that can be imported on loading.
     path : str or path-like
         Where to write. A file that is there is replaced in one step.
+    classes : sequence of type, default=()
+        Classes of your own whose objects the model holds, such as feature maps. Their attributes
+        are kept, and not their code: `load` needs the classes again.
 
     Returns
     -------
@@ -72,7 +75,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
-    encoder = Encoder()
+    encoder = Encoder(classes)
     root = encoder.encode(estimator, type(estimator).__name__)
     if not (isinstance(root, dict) and "object" in root):
         raise ValueError(f"expected an estimator or a kernel, got {type(estimator)!r}")
@@ -95,13 +98,15 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], classes: Sequence[type] = ()) -> Any:
     """Read what `save` wrote.
 
     Parameters
     ----------
     path : str or path-like
         A file of this or an earlier version.
+    classes : sequence of type, default=()
+        The classes of your own that `save` was given. Objects are made of them without a call.
 
     Returns
     -------
@@ -123,7 +128,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     with Path(path).open("rb") as file:
         try:
-            return _read(file)
+            return _read(file, classes)
         except MemoryError:
             raise
         # Whatever fails on bytes that anybody may have written, fails because of them.
@@ -135,7 +140,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             ) from None
 
 
-def _read(file: IO[bytes]) -> Any:
+def _read(file: IO[bytes], classes: Sequence[type]) -> Any:
     size = os.fstat(file.fileno()).st_size
     _check_directory(file, size)
     with ZipFile(file) as archive:
@@ -157,7 +162,7 @@ def _read(file: IO[bytes]) -> Any:
     if len(entries) != 1 + len(stored):
         raise ValueError("it holds entries that its manifest does not name")
     arrays = _share_out(stored, manifest["arrays"])
-    decoder = Decoder(arrays, complete=manifest["kernelfit"] == __version__)
+    decoder = Decoder(arrays, manifest["kernelfit"] == __version__, classes)
     decoder.decode_objects(manifest["objects"])
     return decoder.decode(manifest["root"])
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelfit.families.psd.family import Basis, PositiveMatrixFamily, UnitScaling, mean_one_scale
+from kernelfit.families.psd.family import SCALINGS, Basis, PositiveMatrixFamily, mean_one_scale
 from kernelfit.families.psd.features import FeatureBasis
 from kernelfit.kernels.monomials import Array, IntArray
 from kernelfit.learners.learner import Learned, Rows, Tasks
@@ -85,7 +85,7 @@ class PositiveMatrixLearner:
     def _fitting(self, theta: Any) -> Any:
         """Return a theta to start from, or None where another start is better.
 
-        Without a tessellation the kernel of n I is optimal for a single task, and a good start for
+        With a feature map the kernel of n I is optimal for a single task, and a good start for
         several; a theta of another basis does not fit.
         """
         if theta is None or len(theta) != self.family.size:
@@ -112,6 +112,7 @@ def fit_family(
     normalize: bool,
     cache_bytes: float,
     device: str | None = None,
+    scaling: str = "range",
 ) -> PositiveMatrixFamily:
     """Return the family on the training points, which it scales to the unit cube.
 
@@ -128,17 +129,18 @@ def fit_family(
         Memory for a Gram matrix.
     device : str, default=None
         Where Gram matrices are computed, for a tessellated basis without z; None for the processor.
+    scaling : {"range", "ranks"}, default="range"
 
     Returns
     -------
     PositiveMatrixFamily
         Its scale may be 0 or infinite where numbers overflow.
     """
-    scaling = UnitScaling.fit(X)
-    scaled = scaling(X)
-    basis = make_basis(len(scaling.kept))
+    fitted = SCALINGS[scaling].fit(X)
+    scaled = fitted(X)
+    basis = make_basis(len(fitted.kept))
     scale = mean_one_scale(basis, scaled, weight) if normalize else basis.volume
-    return PositiveMatrixFamily(basis, scaled, scale, scaling, cache_bytes, device)
+    return PositiveMatrixFamily(basis, scaled, scale, fitted, cache_bytes, device)
 
 
 def merge_rows(X: Array, y: Array, weight: Array) -> tuple[IntArray, FloatArray]:

@@ -19,6 +19,7 @@ Array = NDArray[Any]
 
 _MAX_DENSE = 300  # the order up to which all eigenpairs are computed
 _GUARDS = 4  # vectors beyond those wanted in the block iteration
+_MAX_ROUNDS = 10  # beyond which all eigenpairs cost less; most often one to four are enough
 _RESIDUAL = 1e-8  # of eigenvectors found by iteration, as a fraction of the trace
 _RANK_TOL = 1e-12  # eigenvalues below this fraction of the trace are left out of a factor
 
@@ -93,7 +94,8 @@ class DenseMatrix:
         if n > _MAX_DENSE and 4 * width < n and "_eigenpairs" not in vars(self):
             start = A[:, np.argsort(-np.diagonal(A), kind="stable")[:width]]
             scale = max(self.trace, np.finfo(float).tiny)
-            found = leading_eigenpairs(A, k, start, tol=_RESIDUAL * scale)
+            tol = _RESIDUAL * scale
+            found = leading_eigenpairs(A, k, start, tol=tol, max_iter=_MAX_ROUNDS)
             # Errors of eigenvalues are of the order of residual^2 unless others are close.
             for error in (_RESIDUAL**1.5 * scale, found.residual):
                 values = found.values[:k] + error * np.eye(1, k)[0]
@@ -195,6 +197,8 @@ def project_simplex(v: NDArray[np.float64], total: float) -> NDArray[np.float64]
     ndarray of shape (n,)
         ``max(v - shift, 0)`` for the shift that gives the sum.
     """
+    # A common shift changes nothing, and large numbers would hide the total.
+    v = v - v.max()
     ordered = np.sort(v)[::-1]
     shifts = (np.cumsum(ordered) - total) / np.arange(1, v.size + 1)
     return np.asarray(np.maximum(v - shifts[np.flatnonzero(ordered > shifts)[-1]], 0.0))

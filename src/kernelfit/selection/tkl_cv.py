@@ -13,12 +13,12 @@ from kernelfit.utils.sklearn_private import StrOptions
 
 
 class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
-    r"""TKL classification with C and delta chosen by cross-validation.
+    r"""TKL classification with C, degree, delta and scaling chosen by cross-validation.
 
     .. math::
 
         \hat\lambda = \arg\max_\lambda\; \frac1k \sum_{j=1}^k \mathrm{score}_j(\lambda),
-        \qquad \lambda = (C, \delta)
+        \qquad \lambda = (C, d, \delta, \text{scaling})
 
     Each of the k folds is scored by a machine trained on the rest of the data. Machines for growing
     C start from each other, kernel and dual solution; what does not depend on C is computed once a
@@ -27,7 +27,9 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
     Parameters
     ----------
     deltas : array-like, default=None
-        Values of delta to try; None means 0.1, 0.5, 2.
+        Values of delta to try; None means 0.1, 0.5, 2. With `deltas`, `degrees` and `scalings` all
+        None, these are tried with degree 1 and ranges; then, at 0.5, ranks, and of at most 6
+        features degree 2 with both, in `basis` "x". Otherwise all combinations are tried.
     Cs : array-like, default=None
         Values of C to try. None means 0.1, 1, 10, 100.
         Among equal scores the first counts. The best machine at the edge of a default grid extends
@@ -43,8 +45,10 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         A scorer of scikit-learn; None means accuracy. Sample weights count in either.
     loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
         See `KernelSVC`.
-    degree : int, default=1
-        See `TKLClassifier`.
+    degrees : array-like, default=None
+        Degrees of the monomials to try; None means 1, but see `deltas`.
+    scalings : list of {"range", "ranks"}, default=None
+        Scalings of the features to try; None means "range", but see `deltas`.
     basis : {"x", "xz"}, default="x"
         See `TKLClassifier`.
     normalize : bool, default=True
@@ -115,7 +119,7 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
     >>> y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
     >>> search = TKLClassifierCV().fit(X, y)
     >>> sorted(search.best_params_)
-    ['C', 'delta']
+    ['C', 'degree', 'delta', 'scaling']
     >>> search.predict([[0.2, 0.2], [0.2, 0.8]])
     array([False,  True])
     """
@@ -126,12 +130,13 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         "kernel_sharing": [StrOptions({"separate", "joint"})],
         "basis": [StrOptions({"x", "xz"})],
         "deltas": ["array-like", None],
+        "degrees": ["array-like", None],
+        "scalings": [list, tuple, None],
         **DEVICE,
     }
     _machine_class = TKLClassifier
     _names = (
         *PositiveMatrixSearch._names,
-        "degree",
         "basis",
         "kernel_sharing",
         "class_weight",
@@ -147,7 +152,8 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         cv=5,
         scoring=None,
         loss="hinge",
-        degree=1,
+        degrees=None,
+        scalings=None,
         basis="x",
         normalize=True,
         fit_intercept=True,
@@ -169,7 +175,8 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
         self.cv = cv
         self.scoring = scoring
         self.loss = loss
-        self.degree = degree
+        self.degrees = degrees
+        self.scalings = scalings
         self.basis = basis
         self.normalize = normalize
         self.fit_intercept = fit_intercept
@@ -187,12 +194,12 @@ class TKLClassifierCV(ClassifierMixin, PositiveMatrixSearch):
 
 
 class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
-    r"""TKL regression with C, delta and epsilon chosen by cross-validation.
+    r"""TKL regression with its parameters chosen by cross-validation.
 
     .. math::
 
         \hat\lambda = \arg\max_\lambda\; \frac1k \sum_{j=1}^k \mathrm{score}_j(\lambda),
-        \qquad \lambda = (C, \delta, \epsilon)
+        \qquad \lambda = (C, d, \delta, \text{scaling}, \epsilon)
 
     Each of the k folds is scored by a machine trained on the rest of the data. Machines for growing
     C start from each other, kernel and dual solution; what does not depend on C is computed once a
@@ -201,7 +208,9 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
     Parameters
     ----------
     deltas : array-like, default=None
-        Values of delta to try; None means 0.1, 0.5, 2.
+        Values of delta to try; None means 0.1, 0.5, 2. With `deltas`, `degrees` and `scalings` all
+        None, these are tried with degree 1 and ranges; then, at 0.5, ranks, and of at most 6
+        features degree 2 with both, in `basis` "x". Otherwise all combinations are tried.
     Cs : array-like, default=None
         Values of C to try. None means 0.1, 1, 10, 100 times the standard deviation of the targets.
         Among equal scores the first counts. The best machine at the edge of a default grid extends
@@ -220,8 +229,10 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
         A scorer of scikit-learn; None means R^2. Sample weights count in either.
     loss : {"tube", "squared_tube", "squared"}, default="tube"
         See `KernelSVR`.
-    degree : int, default=1
-        See `TKLRegressor`.
+    degrees : array-like, default=None
+        Degrees of the monomials to try; None means 1, but see `deltas`.
+    scalings : list of {"range", "ranks"}, default=None
+        Scalings of the features to try; None means "range", but see `deltas`.
     basis : {"x", "xz"}, default="x"
         See `TKLRegressor`.
     normalize : bool, default=True
@@ -286,7 +297,7 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
     >>> y = np.where(X[:, 0] < 0.5, 0.0, 1.0)
     >>> search = TKLRegressorCV(epsilons=[0.01, 0.1]).fit(X, y)
     >>> sorted(search.best_params_)
-    ['C', 'delta', 'epsilon']
+    ['C', 'degree', 'delta', 'epsilon', 'scaling']
     >>> abs(search.predict([[0.2], [0.8]])).round(1)
     array([0., 1.])
     """
@@ -296,10 +307,12 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
         **REGRESSION,
         "basis": [StrOptions({"x", "xz"})],
         "deltas": ["array-like", None],
+        "degrees": ["array-like", None],
+        "scalings": [list, tuple, None],
         **DEVICE,
     }
     _machine_class = TKLRegressor
-    _names = (*PositiveMatrixSearch._names, "degree", "basis", *DEVICE)
+    _names = (*PositiveMatrixSearch._names, "basis", *DEVICE)
 
     def __init__(
         self,
@@ -311,7 +324,8 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
         cv=5,
         scoring=None,
         loss="tube",
-        degree=1,
+        degrees=None,
+        scalings=None,
         basis="x",
         normalize=True,
         fit_intercept=True,
@@ -332,7 +346,8 @@ class TKLRegressorCV(RegressorMixin, PositiveMatrixSearch):
         self.cv = cv
         self.scoring = scoring
         self.loss = loss
-        self.degree = degree
+        self.degrees = degrees
+        self.scalings = scalings
         self.basis = basis
         self.normalize = normalize
         self.fit_intercept = fit_intercept

@@ -1,22 +1,28 @@
 """Tessellated kernels against numerical integration of their definition."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import rankdata
 
 from kernelfit.families.psd.family import (
     PositiveMatrixFamily,
     PositiveMatrixKernel,
+    RankScaling,
     UnitScaling,
     mean_one_scale,
     symmetric_gram,
 )
 from kernelfit.families.psd.tessellated import TessellatedBasis
 from kernelfit.families.psd.volume_gram import VolumeGram
+from kernelfit.kernels.tessellated import fill_polynomial
 from tests.reference.tessellated import product_table
 
 CASES = [("x", d, n) for d in (0, 1, 2, 3) for n in (1, 2)]
-CASES += [("xz", d, n) for d in (0, 1, 2) for n in (1, 2)]
+CASES += [("xz", d, n) for d in (0, 1, 2, 3) for n in (1, 2)]
+CASES += [("xz", 4, 1)]
 
 
 def points(n, m=5, seed=0):
@@ -52,6 +58,8 @@ def test_kernel_is_the_integral_of_the_definition(variables, degree, n):
         K = family.gram(U).whole
         assert_allclose(K, expected, rtol=0, atol=1e-13 * abs(expected).max())
     assert_allclose(basis.identity_diagonal(X), np.einsum("iiaa->i", G), rtol=1e-13)
+    identity, expected = PositiveMatrixFamily(basis, X, 1.7).gram(2.0).whole, np.einsum("ijaa", G)
+    assert_allclose(identity, 6.8 * expected, rtol=0, atol=1e-12 * abs(expected).max())
 
 
 @pytest.mark.parametrize("variables, degree, n", CASES)
@@ -113,7 +121,7 @@ def test_kept_volumes_change_nothing(variables, degree):
     assert other.volumes is None
 
 
-@pytest.mark.parametrize("variables, degree", [("x", 0), ("x", 2), ("xz", 1), ("xz", 2)])
+@pytest.mark.parametrize("variables, degree", [("x", 0), ("x", 2), ("xz", 1), ("xz", 2), ("xz", 3)])
 def test_all_evaluations_agree_bit_for_bit(variables, degree):
     rng = np.random.default_rng(3)
     X = 10.0 * rng.standard_normal((600, 3))  # more than one tile and one block of rows
@@ -163,6 +171,26 @@ def test_hundred_features_neither_overflow_nor_vanish(delta):
     assert_allclose(np.trace(D), beta @ K @ beta, rtol=1e-9)
 
 
+@pytest.mark.parametrize("degree, n", [(1, 1), (1, 6), (2, 1), (2, 4)])
+def test_the_general_loop_agrees_with_those_of_degree_1_and_2(degree, n):
+    X = points(n, m=40)
+    basis = TessellatedBasis(n, degree, 0.3, "xz")
+    functions = basis.functions(X, random_factor(basis))
+    expected, found = np.empty((2, 40, 40))
+    basis.fill(functions, functions, 0, expected)
+    above = random_factor(basis)[: basis.size // 2] - random_factor(basis)[basis.size // 2 :]
+    G = np.zeros((40, 3, len(basis._z_powers)))
+    for (delta, gamma), row in zip(basis._monomials, above, strict=True):
+        G[:, :, gamma] += basis.points(X).Z[:, delta, None] * row
+    XT, tailsT, _, HT, FT = functions.columns
+    fill_polynomial(
+        functions.X, functions.tails, G, functions.H, functions.F,
+        XT, tailsT, np.ascontiguousarray(np.moveaxis(G, 0, -1)), HT, FT,
+        basis._legendre_steps, degree, basis.upper, 0, found,
+    )  # fmt: skip
+    assert_allclose(found, expected, rtol=0, atol=1e-14 * abs(expected).max())
+
+
 def test_scale_counts_rows_by_weight():
     X = np.random.default_rng(6).uniform(size=(4, 2))
     basis = TessellatedBasis(2, 1, 0.5, "x")
@@ -185,6 +213,27 @@ def test_scaling_of_huge_tiny_and_constant_features():
     scaling = UnitScaling.fit(X)
     assert_array_equal(scaling.kept, [0, 2, 3])
     assert_allclose(scaling(X), [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+
+
+def test_ranks_are_mean_ranks():
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [np.exp(3.0 * rng.standard_normal(50)), rng.integers(0, 4, 50), np.ones(50)]
+    )
+    scaling = RankScaling.fit(X)
+    assert_array_equal(scaling.kept, [0, 1])
+    expected = (rankdata(X[:, :2], axis=0) - 1.0) / 49.0
+    assert_allclose(scaling(X), expected, rtol=0, atol=1e-12)
+    beyond = scaling(np.array([[-1.0, -1.0, 1.0], [1e9, 9.0, 1.0]]))
+    assert_array_equal(beyond, [[0.0, 0.0], [1.0, 1.0]])
+    many = np.sort(rng.standard_normal((5000, 1)) ** 3, axis=0)
+    assert np.all(np.diff(RankScaling.fit(many)(many)[:, 0]) >= 0.0)
+    assert_allclose(RankScaling.fit(many)(many)[:, 0], np.arange(5000) / 4999, rtol=0, atol=1e-3)
+    huge = np.array([[-1.7e308, 5e-324], [0.0, 1e-310], [1.7e308, 3e-310]])
+    assert_allclose(RankScaling.fit(huge)(huge)[:, 0], [0.0, 0.5, 1.0])
+    assert np.isfinite(RankScaling.fit(huge)(huge)).all()
+    with pytest.raises(ValueError, match="expected quantiles of 2 features, got shape"):
+        replace(scaling, knots=scaling.knots[:, :1])
 
 
 def test_parts_of_a_kernel_fit_together():

@@ -19,7 +19,8 @@ class BoxFunctions:
     g : ndarray of shape (m, r)
         The part of g that is constant in z.
     slope : ndarray of shape (m, r, n)
-        Its linear part, for degree 2; of shape (r, n) for degree 1.
+        Its linear part, for degree 2; of shape (r, n) for degree 1. From degree 3 on all
+        coefficients of g in z, of shape (m, r, n_z).
     Q : ndarray of shape (r, n, n)
         Its quadratic part.
     H, F : ndarray of shape (m, r * n_z)
@@ -56,8 +57,38 @@ class BoxFunctions:
 
     @cached_property
     def slope_columns(self) -> Array:
-        """The slopes of degree 2 with the points in columns."""
+        """The slopes from degree 2 on with the points in columns."""
         return np.ascontiguousarray(np.moveaxis(self.slope, 0, -1))
+
+
+@dataclass(frozen=True)
+class IdentityFunctions:
+    """All functions of the basis, for the kernel of a multiple of P = I.
+
+    Attributes
+    ----------
+    X, tails, Z : ndarray
+        As in `BoxPoints`.
+    even : ndarray of shape (m, d + 1)
+        Sums of the even moments on the boxes above the points, by degree.
+    factor : float
+        The multiple.
+    """
+
+    X: Array
+    tails: Array
+    Z: Array
+    even: Array
+    factor: float
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def take(self, rows: IntArray | slice) -> "IdentityFunctions":
+        """Return the functions at some of the points."""
+        return replace(
+            self, X=self.X[rows], tails=self.tails[rows], Z=self.Z[rows], even=self.even[rows]
+        )
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from kernelfit.families.psd.box_response import BoxResponse
 from kernelfit.families.psd.device import DeviceVolumes, box_gram
 from kernelfit.families.psd.features import FeatureBasis, FeatureResponse
 from kernelfit.families.psd.spectral import SpectralFamily
-from kernelfit.families.psd.tessellated import BoxResponse, TessellatedBasis
+from kernelfit.families.psd.tessellated import TessellatedBasis
 from kernelfit.families.psd.volume_gram import VolumeGram
 from kernelfit.kernels.gram import DenseGram, Gram, RowGram
 from kernelfit.kernels.monomials import Array, IntArray
@@ -34,6 +35,7 @@ from kernelfit.kernels.tessellated import mirror
 Basis = TessellatedBasis | FeatureBasis
 Response = BoxResponse | FeatureResponse
 _MIN_ROWS = 2048  # fewer points than this are not worth computing rows on demand
+_MAX_KNOTS = 1000  # quantiles of a feature that ranks are interpolated between
 _ROWS = 128  # rows of a symmetric matrix computed before they are mirrored
 
 
@@ -65,6 +67,16 @@ class UnitScaling:
 
     def __call__(self, X: Array) -> Array:
         """Return the scaled features; values beyond the bounds leave [0, 1]."""
+        X = self._checked(X)
+        with np.errstate(over="ignore"):
+            width = self.high - self.low
+            # Halves keep the difference of the largest numbers finite.
+            half = np.where(np.isfinite(width), 1.0, 0.5)
+            low, high = half * self.low, half * self.high
+            return np.ascontiguousarray((half * X - low) / (high - low))
+
+    def _checked(self, X: Array) -> Array:
+        """Return the features that vary, or raise where they are not those of training."""
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(
@@ -73,13 +85,51 @@ class UnitScaling:
             )
         if not np.isfinite(X).all():
             raise ValueError("expected points of finite numbers, got nan or infinity")
-        X = X[:, self.kept]
-        with np.errstate(over="ignore"):
-            width = self.high - self.low
-            # Halves keep the difference of the largest numbers finite.
-            half = np.where(np.isfinite(width), 1.0, 0.5)
-            low, high = half * self.low, half * self.high
-            return np.ascontiguousarray((half * X - low) / (high - low))
+        return X[:, self.kept]
+
+
+@dataclass(frozen=True)
+class RankScaling(UnitScaling):
+    """Replace every feature that varies by its rank among the training values, in [0, 1].
+
+    Between quantiles it is linear, and equal values share the mean of their ranks.
+
+    Parameters
+    ----------
+    knots : ndarray of shape (n_knots, len(kept))
+        Quantiles of the features at equal steps, a quarter of them, whose differences are finite.
+    """
+
+    knots: Array = field(repr=False)
+
+    @classmethod
+    def fit(cls, X: Array) -> "RankScaling":
+        """Return the scaling by the quantiles of X."""
+        unit = UnitScaling.fit(X)
+        levels = np.linspace(0.0, 1.0, min(len(X), _MAX_KNOTS))
+        knots = np.quantile(0.25 * X[:, unit.kept], levels, axis=0)
+        return cls(unit.kept, unit.low, unit.high, unit.n_features, knots)
+
+    def __post_init__(self) -> None:
+        """Refuse knots that do not fit the features."""
+        if self.knots.ndim != 2 or self.knots.shape[1] != len(self.kept) or len(self.knots) < 1:
+            raise ValueError(
+                f"expected quantiles of {len(self.kept)} features, got shape {self.knots.shape}"
+            )
+
+    def __call__(self, X: Array) -> Array:
+        """Return the ranks; values beyond the bounds have rank 0 or 1."""
+        X = 0.25 * self._checked(X)
+        levels, out = np.linspace(0.0, 1.0, len(self.knots)), np.empty_like(X)
+        for j, knots in enumerate(self.knots.T):
+            # Of equal knots one direction finds the last, the other the first.
+            last = np.interp(X[:, j], knots, levels)
+            first = np.interp(-X[:, j], -knots[::-1], 1.0 - levels[::-1])
+            out[:, j] = 0.5 * (last + 1.0 - first)
+        return out
+
+
+SCALINGS: dict[str, type[UnitScaling]] = {"range": UnitScaling, "ranks": RankScaling}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,12 @@
-r"""The basis of a finite feature map, :math:`k(x, y) = Z(x)^\top P\, Z(y)`.
+r"""The basis of a user's functions, :math:`k(x, y) = \sum_j w_j N(z_j, x)^\top P\, N(z_j, y)`.
 
-With the monomials of degree at most d this is the generalised polynomial kernel (GPK) of [1]_.
+This is generalised kernel learning (Eq. (3) of [1]_) for bounded functions N and any set of z, the
+integral over which is a weighted sum over nodes: see :mod:`kernelfit.kernels.nodes`. Without z it
+is a finite feature map, :math:`k(x, y) = Z(x)^\top P\, Z(y)`. With the monomials of degree at most
+d this is the generalised polynomial kernel (GPK) of [1]_.
+
+Symbols: q functions, the order of P; J nodes; Z are the values of N times the roots of the weights,
+of shape (m, J, q), with J = 1 for a feature map.
 
 References
 ----------
@@ -54,7 +60,11 @@ class FeatureMap(Protocol):
         """Return the number of features made of `n_features` inputs."""
 
     def features(self, X: Array) -> Array:
-        """Return the features of the rows of X, of shape (m, size), each from its row alone."""
+        """Return the features of the rows of X, each from its row alone.
+
+        Of shape (m, size), or (m, n_nodes, size) for an integral: the functions N at the nodes,
+        times the roots of the weights.
+        """
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,7 @@ class FeatureFunctions:
 
 @dataclass(frozen=True)
 class FeaturePoints:
-    """The features Z of some points, of shape (m, n_P)."""
+    """The features Z of some points, of shape (m, J, q)."""
 
     Z: Array
 
@@ -140,9 +150,11 @@ class FeatureBasis:
         identity.
         """
         Z = self.points(X).Z
+        m, n_nodes, size = Z.shape
         if isinstance(U, float):
-            return FeatureFunctions(U * Z)
-        return FeatureFunctions(ordered_product(Z, np.ascontiguousarray(U)))
+            return FeatureFunctions(U * Z.reshape(m, n_nodes * size))
+        F = ordered_product(Z.reshape(m * n_nodes, size), np.ascontiguousarray(U))
+        return FeatureFunctions(F.reshape(m, n_nodes * U.shape[1]))
 
     def fill(
         self, rows: FeatureFunctions, columns: FeatureFunctions, start: int, out: Array
@@ -162,25 +174,39 @@ class FeatureBasis:
 
     def identity_diagonal(self, X: Array) -> Array:
         """Return k(x, x) for P = I."""
-        return np.asarray((self._features(X) ** 2).sum(axis=1))
+        return np.asarray((self._features(X) ** 2).sum(axis=(1, 2)))
 
     def response(
         self, rows: "Array | FeaturePoints", X: "Array | FeaturePoints", beta: Array
     ) -> "FeatureResponse":
         """Return how the decision values at the rows depend on P, for the dual solution beta."""
-        return FeatureResponse(self.points(rows).Z, beta @ self.points(X).Z)
+        return FeatureResponse(self.points(rows).Z, np.tensordot(beta, self.points(X).Z, 1))
 
     def memory(self, m: int) -> int:
         """Return about how many bytes training on m points needs besides K and P."""
-        return 8 * 3 * m * self.size
+        return 8 * 3 * m * self._nodes * self.size
+
+    def seconds(self, m: int) -> float:
+        """Return about how long the response to a dual solution of m points takes."""
+        return 1e-9 * m * self._nodes * self.size
+
+    @cached_property
+    def _nodes(self) -> int:
+        """The number of nodes, from the features of one point."""
+        if isinstance(self.feature_map, Monomials):
+            return 1
+        shape = np.shape(self.feature_map.features(np.zeros((1, self.n))))
+        return shape[1] if len(shape) == 3 else 1
 
     def _features(self, X: Array) -> Array:
         # A copy, which the map may change.
         Z = np.asarray(self.feature_map.features(X.copy()))
-        if Z.shape != (len(X), self.size) or Z.dtype.kind not in "biuf":
+        ends = Z.shape[:1] + Z.shape[-1:]
+        if Z.ndim not in (2, 3) or ends != (len(X), self.size) or Z.dtype.kind not in "biuf":
             raise ValueError(
-                f"expected feature_map.features(X) to return numbers of shape {len(X), self.size} "
-                f"for X of shape {X.shape} and feature_map.size({self.n}) = {self.size}, "
+                f"expected feature_map.features(X) to return numbers of shape {len(X), self.size}, "
+                f"or with an axis of nodes in the middle, for X of shape {X.shape} "
+                f"and feature_map.size({self.n}) = {self.size}, "
                 f"got {Z.dtype} of shape {Z.shape}"
             )
         if not np.isfinite(Z).all():
@@ -188,17 +214,18 @@ class FeatureBasis:
                 "expected feature_map.features(X) to return finite numbers, got nan or infinity "
                 f"for points between {X.min():.3g} and {X.max():.3g}"
             )
+        Z = Z[:, None] if Z.ndim == 2 else Z
         return np.ascontiguousarray(Z, dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class FeatureResponse:
-    """The matrices W_i = (z_i t' + t z_i') / 2 with (K_P beta)_i = <W_i, P>.
+    """The matrices W_i = (z_i't + t'z_i) / 2 with (K_P beta)_i = <W_i, P>.
 
     Attributes
     ----------
-    Z : ndarray of shape (m, n_P)
-    total : ndarray of shape (n_P,)
+    Z : ndarray of shape (m, J, q)
+    total : ndarray of shape (J, q)
         The sum t of beta times features.
     """
 
@@ -206,14 +233,14 @@ class FeatureResponse:
     total: Array
 
     def form(self, weight: Array) -> LowRankMatrix:
-        """Return sum_i weight_i W_i, which is D(beta) = t t' for weight = beta."""
-        return LowRankMatrix((weight @ self.Z)[:, None], self.total[:, None])
+        """Return sum_i weight_i W_i, which is D(beta) = t't for weight = beta."""
+        return LowRankMatrix(np.tensordot(weight, self.Z, 1).T, self.total.T)
 
     def decision(self, U: Array | float) -> Array:
         """Return <W_i, U U'> at every point; a number is that multiple of the identity."""
         if isinstance(U, float):
-            return np.asarray(U**2 * (self.Z @ self.total))
-        return np.asarray((self.Z @ U) @ (self.total @ U))
+            return np.asarray(U**2 * np.tensordot(self.Z, self.total, 2))
+        return np.asarray(np.tensordot(self.Z @ U, self.total @ U, 2))
 
     def mix(self, other: "FeatureResponse", t: float) -> "FeatureResponse":
         """Return the response to (1 - t) beta + t other_beta."""
@@ -221,6 +248,6 @@ class FeatureResponse:
 
     def contract(self, left: Array, right: Array) -> Array:
         """Return left'W_i right at every point, of shape (m, a, b)."""
-        a, b = self.Z @ left, self.Z @ right
-        one = a[:, :, None] * (self.total @ right)
-        return np.asarray(0.5 * (one + (self.total @ left)[:, None] * b[:, None, :]))
+        one = np.tensordot(self.Z @ left, self.total @ right, ([1], [0]))
+        other = np.tensordot(self.Z @ right, self.total @ left, ([1], [0]))
+        return np.asarray(0.5 * (one + np.swapaxes(other, 1, 2)))

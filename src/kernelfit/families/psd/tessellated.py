@@ -23,13 +23,14 @@ References
    learning", Journal of Machine Learning Research 25 (2024).
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from kernelfit.families.psd.box_points import BoxFunctions, BoxPoints
+from kernelfit.families.psd.box_points import BoxFunctions, BoxPoints, IdentityFunctions
+from kernelfit.families.psd.box_response import MOMENT_BYTES, BoxResponse
 from kernelfit.kernels.monomials import (
     Array,
     IntArray,
@@ -39,17 +40,18 @@ from kernelfit.kernels.monomials import (
     ordered_product,
 )
 from kernelfit.kernels.tessellated import (
+    even_moments,
     fill_constant,
     fill_linear,
+    fill_polynomial,
     fill_quadratic,
     mirror,
     moment_rows,
     volume_rows,
 )
-from kernelfit.linalg.symmetric import DenseMatrix
 
+_SECONDS = 2e-9  # for one moment of one pair of points
 _ROWS = 64  # of a Gram matrix computed before they are mirrored
-_MOMENT_BYTES = 2**21  # of moments held at a time: they stay near the processor
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class TessellatedBasis:
     n : int
         Number of features.
     degree : int
-        Of the monomials; at most 2 for "xz".
+        Of the monomials.
     delta : float
         How far the box extends beyond the unit cube; points outside are moved to it.
     variables : {"x", "xz"}
@@ -97,6 +99,10 @@ class TessellatedBasis:
         members = members if self.z_degree else [count(self.n, self.degree)]
         both = sum(k * count(self.n, 2 * self.z_degree - e) for e, k in enumerate(members))
         return 8 * 3 * m * both
+
+    def seconds(self, m: int) -> float:
+        """Return about how long the response to a dual solution of m points takes."""
+        return _SECONDS * m**2 * count(self.n, 2 * self.z_degree)
 
     @property
     def z_degree(self) -> int:
@@ -146,7 +152,53 @@ class TessellatedBasis:
         X = self.clip(X)
         return BoxPoints(X, self._tails(X), monomials(X, self._x_powers), self._point_moments(X))
 
-    def functions(self, X: Array | BoxPoints, U: Array | float) -> BoxFunctions:
+    @cached_property
+    def _legendre_steps(self) -> IntArray:
+        """How the coefficients of a polynomial in z become those of Legendre polynomials.
+
+        Coordinate by coordinate and in place: those of a low degree first, from which no others
+        are made.
+        """
+        powers, steps = self._z_powers, []
+        index = {tuple(power): i for i, power in enumerate(powers)}
+        for k in range(self.n):
+            for to in np.argsort(powers[:, k], kind="stable"):
+                j = powers[to, k]
+                for e in range(j, self.z_degree - powers[to].sum() + j + 1):
+                    source = index[(*powers[to, :k], e, *powers[to, k + 1 :])]
+                    if e:
+                        steps.append((to, source, k, e * (e + 1) // 2 - 1 + j))
+        return np.array(steps, dtype=np.intp).reshape(-1, 4)
+
+    def _even_moments(self, rows: Array, columns: Array) -> Array:
+        out = np.empty((self.z_degree + 1, len(rows), len(columns)))
+        XT, tailsT = (np.ascontiguousarray(A.T) for A in (columns, self._tails(columns)))
+        even_moments(rows, self._tails(rows), XT, tailsT, self.upper, out)
+        return out
+
+    def _identity(self, points: BoxPoints, factor: float) -> IdentityFunctions:
+        corner = np.full((1, self.n), -self.delta)
+        even = np.ascontiguousarray(self._even_moments(points.X, corner)[:, :, 0].T)
+        return IdentityFunctions(points.X, points.tails, points.Z, even, factor)
+
+    def _fill_identity(
+        self, rows: IdentityFunctions, columns: IdentityFunctions, start: int, out: Array
+    ) -> None:
+        """Write sum_e T_e(x, y) S_(d-e)(x, y), S_k the sum of (x y)^delta of degree at most k.
+
+        T_e is the integral of all z^(2 gamma) of degree e where z is above both points or neither.
+        """
+        columns = columns.take(slice(start, None))
+        corner = np.full((1, self.n), -self.delta)
+        both = self._even_moments(rows.X, columns.X)
+        box = self._even_moments(corner, corner)[:, 0, 0]
+        out[:, start:] = 0.0
+        for e, T in enumerate(both):
+            q = count(self.n, self.z_degree - e)
+            T = 2.0 * T - rows.even[:, e, None] - columns.even[:, e] + box[e]
+            out[:, start:] += rows.factor * T * (rows.Z[:, :q] @ columns.Z[:, :q].T)
+
+    def functions(self, X: Array | BoxPoints, U: Array | float) -> BoxFunctions | IdentityFunctions:
         """Return the functions of a factor at some points.
 
         Parameters
@@ -157,10 +209,13 @@ class TessellatedBasis:
 
         Returns
         -------
-        BoxFunctions
+        BoxFunctions or IdentityFunctions
         """
         points = self.points(X)
-        U = U * np.eye(self.size) if isinstance(U, float) else U
+        if isinstance(U, float):
+            if self.z_degree:
+                return self._identity(points, U**2)
+            U = U * np.eye(self.size)
         m, r, n_z = len(points.X), U.shape[1], len(self._z_powers)
         q = len(self._monomials)
         delta, gamma = self._monomials.T
@@ -187,6 +242,8 @@ class TessellatedBasis:
             for k in range(1 + n, n_z):
                 i, j = np.repeat(np.arange(n), self._z_powers[k])
                 Q[:, i, j] = Q[:, j, i] = coefficients[1, 0, :, k] * (1.0 if i == j else 0.5)
+        elif self.z_degree:
+            slope = G
         return BoxFunctions(
             X=points.X,
             tails=points.tails,
@@ -197,8 +254,11 @@ class TessellatedBasis:
             F=F.reshape(m, r * n_z),
         )
 
-    def fill(self, rows: BoxFunctions, columns: BoxFunctions, start: int, out: Array) -> None:
+    def fill(self, rows: Any, columns: Any, start: int, out: Array) -> None:
         """Write the kernel between points, from the column `start` on, into out."""
+        if isinstance(rows, IdentityFunctions):
+            self._fill_identity(rows, columns, start, out)
+            return
         XT, tailsT, gT, HT, FT = columns.columns
         if self.z_degree == 0:
             fill_constant(rows.tails, rows.g, rows.H, rows.F, tailsT, gT, HT, FT, start, out)
@@ -207,10 +267,16 @@ class TessellatedBasis:
                 rows.X, rows.tails, rows.g, rows.slope, rows.H, rows.F,
                 XT, tailsT, gT, HT, FT, self.upper, start, out,
             )  # fmt: skip
-        else:
+        elif self.z_degree == 2:
             fill_quadratic(
                 rows.X, rows.tails, rows.g, rows.slope, rows.Q, rows.H, rows.F,
                 XT, tailsT, gT, columns.slope_columns, HT, FT, self.upper, start, out,
+            )  # fmt: skip
+        else:
+            fill_polynomial(
+                rows.X, rows.tails, rows.slope, rows.H, rows.F,
+                XT, tailsT, columns.slope_columns, HT, FT,
+                self._legendre_steps, self.z_degree, self.upper, start, out,
             )  # fmt: skip
 
     def identity_diagonal(self, X: Array) -> Array:
@@ -262,7 +328,7 @@ class TessellatedBasis:
         X: Array | BoxPoints,
         beta: Array,
         volumes: Array | None = None,
-    ) -> "BoxResponse":
+    ) -> BoxResponse:
         """Return how the decision values at the rows depend on P, for the dual solution beta.
 
         Parameters
@@ -296,7 +362,7 @@ class TessellatedBasis:
         XT, tailsT = np.ascontiguousarray(X.X.T), np.ascontiguousarray(X.tails.T)
         m, s, n_moments = len(rows.X), len(X.X), len(steps)
         both = np.empty((m, sum(needed * len(members) for needed, members in groups)))
-        size = min(m, max(1, _MOMENT_BYTES // (8 * max(1, s) * n_moments)))
+        size = min(m, max(1, MOMENT_BYTES // (8 * max(1, s) * n_moments)))
         room = np.empty(n_moments * size * s)
         for first in range(0, m, size):
             part = slice(first, min(first + size, m))
@@ -331,142 +397,3 @@ class TessellatedBasis:
     def _box_moments(self) -> Array:
         """The moments on the whole box."""
         return np.asarray(self._point_moments(np.full((1, self.n), -self.delta))[0])
-
-
-@dataclass(frozen=True)
-class BoxResponse:
-    """The matrices W_i with (K_P beta)_i = <W_i, P>, in compact form.
-
-    Row (delta, gamma) and column (delta', gamma') of W_i is x_i^delta times a sum over the second
-    point of beta_j x_j^delta' times the moment gamma + gamma' of a box.
-
-    Attributes
-    ----------
-    basis : TessellatedBasis
-    Z : ndarray of shape (m, n_x)
-        The monomials of the first point.
-    both : ndarray of shape (m, :)
-        Sums over the boxes above both points.
-    first : ndarray of shape (m, n_moments)
-        Moments of the boxes above the first point.
-    second : ndarray of shape (n_x, n_moments)
-        Sums over the boxes above the second point.
-    total : ndarray of shape (n_x,)
-        Sums of beta times monomial.
-    """
-
-    basis: TessellatedBasis
-    Z: Array
-    both: Array
-    first: Array
-    second: Array
-    total: Array
-
-    def form(self, weight: Array) -> DenseMatrix:
-        """Return sum_i weight_i W_i, which is D(beta) for weight = beta.
-
-        Parameters
-        ----------
-        weight : ndarray of shape (m,)
-
-        Returns
-        -------
-        DenseMatrix of order n_P
-        """
-        basis = self.basis
-        delta, gamma = basis._monomials.T
-        table, place = basis._moments[2], basis._pair_moments[1]
-        zeta = table[np.ix_(gamma, gamma)]
-        A = weight[:, None] * self.Z
-        own = A.sum(axis=0)
-        both = (A.T @ self.both)[delta[:, None], place[gamma]]
-        first = (A.T @ self.first)[delta[:, None], zeta] * self.total[delta]
-        second = own[delta, None] * self.second[delta, zeta]
-        box = np.outer(own[delta], self.total[delta]) * basis._box_moments[zeta]
-        q = len(delta)
-        W = np.empty((2 * q, 2 * q))
-        W[:q, :q], W[:q, q:] = both, first - both
-        W[q:, :q], W[q:, q:] = second - both, box - first - second + both
-        return DenseMatrix(0.5 * (W + W.T))
-
-    def mix(self, other: "BoxResponse", t: float) -> "BoxResponse":
-        """Return the response to (1 - t) beta + t other_beta."""
-        return replace(
-            self,
-            both=(1.0 - t) * self.both + t * other.both,
-            second=(1.0 - t) * self.second + t * other.second,
-            total=(1.0 - t) * self.total + t * other.total,
-        )
-
-    def contract(self, left: Array, right: Array) -> Array:
-        """Return left'W_i right for symmetric W_i, at every point.
-
-        Parameters
-        ----------
-        left : ndarray of shape (n_P, a)
-        right : ndarray of shape (n_P, b)
-
-        Returns
-        -------
-        ndarray of shape (m, a, b)
-        """
-        a, b = left.shape[1], right.shape[1]
-        out = np.empty((len(self.Z), a, b))
-        for part, mine, other in self._polynomials(np.hstack([left, right])):
-            half = np.swapaxes(mine[:, :, :a], 1, 2) @ other[:, :, a:]
-            half += np.swapaxes(other[:, :, :a], 1, 2) @ mine[:, :, a:]
-            out[part] = 0.5 * half
-        return out
-
-    def decision(self, U: Array | float) -> Array:
-        """Return <W_i, U U'> at every point.
-
-        Parameters
-        ----------
-        U : ndarray of shape (n_P, r) or float
-            A number is that multiple of the identity.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        U = U * np.eye(self.basis.size) if isinstance(U, float) else U
-        out = np.empty(len(self.Z))
-        for part, mine, other in self._polynomials(U):
-            out[part] = np.einsum("izr,izr->i", mine, other)
-        return out
-
-    def _polynomials(self, sides: Array) -> Iterator[tuple[slice, Array, Array]]:
-        """Yield, for parts of the points, two factors of sides'W_i sides, of shape (:, 2 n_z, r).
-
-        They are contracted over their second axis; the product is W_i before it is made symmetric.
-        """
-        basis = self.basis
-        q, n_z = len(basis._monomials), len(basis._z_powers)
-        delta, gamma = basis._monomials.T
-        table, place = basis._moments[2][:, gamma], basis._pair_moments[1]
-        m, r = len(self.Z), sides.shape[1]
-        # The first point's polynomials in x for every gamma, above the point and elsewhere.
-        coefficients = np.zeros((len(basis._x_powers), 2, n_z, r))
-        coefficients[delta, 0, gamma] = sides[:q]
-        coefficients[delta, 1, gamma] = sides[q:]
-        own = (self.Z @ coefficients.reshape(len(coefficients), -1)).reshape(m, 2, n_z, r)
-        second = self.second[delta, table]
-        box = self.total[delta] * basis._box_moments[table]
-        above, elsewhere = sides[:q], sides[q:]
-        size = max(1, _MOMENT_BYTES // (8 * n_z * max(q, 2 * r)))
-        for start in range(0, m, size):
-            part = slice(start, start + size)
-            both = self.both[part][:, place]
-            first = self.first[part][:, table] * self.total[delta]
-            other = np.stack(
-                [
-                    both @ (above - elsewhere) + first @ elsewhere,
-                    both @ (elsewhere - above)
-                    + (second @ above + (box - second) @ elsewhere)
-                    - first @ elsewhere,
-                ],
-                axis=1,
-            )
-            mine = own[part].reshape(len(both), 2 * n_z, -1)
-            yield part, mine, other.reshape(len(both), 2 * n_z, -1)

@@ -28,23 +28,31 @@ from collections.abc import Iterator
 from typing import Any
 
 from kernelfit.solvers.saddle.line_search import falling_root
-from kernelfit.solvers.saddle.problem import Array, SaddleProblem, SaddleSolver, first_pair
-from kernelfit.solvers.saddle.progress import Pair, Progress
+from kernelfit.solvers.saddle.problem import (
+    Array,
+    SaddleProblem,
+    SaddleSolver,
+    assess,
+    first_pair,
+)
+from kernelfit.solvers.saddle.progress import Assessment, Pair, Progress
 
 _LEFT = 10.0  # the line search ends where at most so many times its gain is left to gain
 _TRIALS = 8  # and after this many trial points at the latest
 
 
 def frank_wolfe_steps(
-    problem: SaddleProblem, progress: Progress, start: tuple[Array, Any] | None
+    problem: SaddleProblem, progress: Progress, start: tuple[Array | None, Any] | None
 ) -> Iterator[Pair]:
-    """Yield the pairs of Frank-Wolfe steps, those of the line searches included.
+    """Yield the pair of each iteration, the best trial point of its line search.
 
     Parameters
     ----------
     problem : SaddleProblem
     progress : Progress
     start : (beta, theta) or None
+        With None the first theta is the best response to the dual solutions for ``initial``; that
+        of [1]_, P = I, is the start ``(None, np.eye(n))``.
 
     Yields
     ------
@@ -52,37 +60,39 @@ def frank_wolfe_steps(
     """
     family: Any = problem.family
 
-    def visit(theta: Any) -> Pair:
-        beta = problem.train(theta, progress.latest.beta, progress.machine_tol)
-        return Pair(beta, theta, family.respond(beta))
+    def visit(theta: Any, beta: Array) -> Assessment:
+        beta = problem.train(theta, beta, progress.machine_tol)
+        return assess(problem, Pair(beta, theta, family.respond(beta)))
 
-    # The first atom is the best response to the first dual solutions.
     first = first_pair(problem, progress, start, lambda response: response.theta)
     yield first
-    yield visit(first.theta)
     here = progress.latest
+    if start is None or start[0] is not None:  # the dual solutions are not those of theta
+        here = visit(first.theta, first.beta)
+        yield here
     while True:
         theta, atom, rate = here.theta, here.response.theta, here.response.excess(here.theta)
         if rate <= 0.0:
             return
-        best = None
+        best, trial = None, here
         search = falling_root(rate, first=0.5, accuracy=0.0, max_steps=_TRIALS - 2)
         t = next(search)
         low, high = 0.0, 1.0
         while True:
-            yield visit(family.mix(theta, atom, t))
-            trial = progress.latest
+            trial = visit(family.mix(theta, atom, t), trial.beta)
             best = trial if best is None or trial.upper < best.upper else best
             fall = trial.response.excess(theta) - trial.response.excess(atom)
             # By convexity nothing between the trial and the end of the bracket is lower by more.
             left = -fall * (t - low) if fall < 0.0 else fall * (high - t)
-            if left <= _LEFT * (here.upper - trial.upper):
+            met = best.gap <= progress.tol * abs(best.lower)
+            if met or left <= _LEFT * (here.upper - trial.upper):
                 break
             low, high = (t, high) if fall > 0.0 else (low, t)
             try:
                 t = search.send(fall)
             except StopIteration:
                 break
+        yield best
         here = best
 
 

@@ -148,20 +148,21 @@ class SaddleProblem:
 def first_pair(
     problem: SaddleProblem,
     progress: Progress,
-    start: tuple[Array, Any] | None,
+    start: tuple[Array | None, Any] | None,
     choose: Callable[[Any], Any],
 ) -> Pair:
     """Return the pair to begin with.
 
     Without a start, the machines are trained with the family's ``initial`` kernel, and theta is
     chosen from the response. A start without energy says nothing about theta and is trained alike.
+    To a theta alone the machines are trained.
 
     Parameters
     ----------
     problem : SaddleProblem
     progress : Progress
     start : (beta, theta) or None
-        A theta of None leaves it open.
+        One of the two may be None, which leaves it open.
     choose : callable
         From a response to a theta.
 
@@ -171,7 +172,9 @@ def first_pair(
     """
     family: Any = problem.family
     beta, theta = (None, None) if start is None else start
-    if beta is not None and theta is not None:
+    if theta is not None:
+        if beta is None:
+            beta = problem.train(theta, None, progress.machine_tol)
         beta = problem.project(beta)
         response = family.respond(beta)
         if response.energy > 0.0:
@@ -285,7 +288,8 @@ def solve_saddle(
     max_iter : int, default=1000
         Largest number of pairs.
     start : (beta, theta), default=None
-        Where to start.
+        Where to start; Frank-Wolfe, the fully corrective method, APD and the hybrid take either
+        alone, with None for the other.
     polish : bool, default=False
         Whether to go on for a few steps once the tolerance is met.
     status : str, default="proved"
@@ -306,7 +310,7 @@ def solve_saddle(
     progress = Progress(tol, polish, callback)
     for pair in solver.steps(problem, progress, start):
         n_free = sum(t.count_free(b) for t, b in zip(problem.tasks, pair.beta, strict=True))
-        progress.add(assess(problem, pair), n_free)
+        progress.add(pair if isinstance(pair, Assessment) else assess(problem, pair), n_free)
         if progress.finished:
             break
         if len(progress.history) >= max_iter:

@@ -22,7 +22,6 @@ BENCHMARKS = {
     "dank": ("DANK's solvers beside the paper's algorithm and the plain machine", "1 min"),
     "dank_large": ("DANK on large sets, whole and in blocks, with accuracy and rank", "3 min"),
     "svm_precision": ("large costs: the bounds of SVC's solutions and of ours", "10 s"),
-    "dank": ("DANK's solvers beside the paper's algorithm, and 49,990 rows", "2 min"),
     "tkl": ("one fit of TKL beside one of SVC or SVR, growth with the rows", "2 min"),
     "tkl_rates": ("gap after so many iterations of TKL's methods, its paper's Figure 1", "2 min"),
     "tkl_large": ("TKL on 16,512 and 30,000 rows, time and memory", "3 min"),

@@ -54,3 +54,19 @@ def test_leverage_prefers_points_far_from_the_others():
 def test_all_points_can_be_landmarks(n):
     X, _, weight = problem(n)
     np.testing.assert_array_equal(choose_landmarks(RBF(1.0), X, weight, 0.1, n, 0), np.arange(n))
+
+
+@pytest.mark.parametrize("ridge", [1e-2, 1.0])
+def test_points_left_out_are_those_of_refits(ridge):
+    rng = np.random.default_rng(0)
+    X, Y, weight = rng.normal(size=(40, 3)), rng.normal(size=(40, 2)), rng.uniform(0.5, 2.0, 40)
+    kernel, landmarks, rows = RBF(0.3), X[::4], np.array([3, 0, 17, 39])
+    left_out = np.empty((4, 2))
+    solve_on_landmarks(kernel, X, landmarks, Y, weight, ridge, rows, left_out)
+    for row, scores in zip(rows, left_out, strict=True):
+        rest = np.arange(40) != row
+        coef, intercept = solve_on_landmarks(
+            kernel, X[rest], landmarks, Y[rest], weight[rest], ridge
+        )
+        expected = kernel(X[[row]], landmarks) @ coef + intercept
+        np.testing.assert_allclose(scores, expected[0], rtol=1e-6, atol=1e-8)

@@ -131,20 +131,20 @@ class ProbabilityCombination:
         return self.members[k](scores)
 
     def recalibrated(
-        self, left_out: Sequence[Array | None], labels: Array, weight: Array
+        self, left_out: Sequence[Any], labels: Array, weight: Array
     ) -> "ProbabilityCombination":
         """Return it for machines of other rows, calibrated on what they say of rows left out.
 
         Parameters
         ----------
-        left_out : sequence of ndarray of shape (n, k) or None
+        left_out : sequence of LeftOut or None
             None for members whose calibration stays.
         labels, weight : ndarray of shape (n,)
             Of these rows.
         """
         members = tuple(
-            old if scores is None else fit_calibration(scores, labels, weight)
-            for old, scores in zip(self.members, left_out, strict=True)
+            old if one is None else fit_calibration(one.scores, labels[one.rows], weight[one.rows])
+            for old, one in zip(self.members, left_out, strict=True)
         )
         return replace(self, members=members)
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,14 @@ from kernelfit.utils.views import Shape, View, learn_view
 Array = NDArray[Any]
 
 _HEAVY = 0.05  # ridges from here on make scores narrow
+_CALIBRATION_ROWS = 2000  # for machines on landmarks
+
+
+class LeftOut(NamedTuple):
+    """Rows, and what a machine says of each if trained without it, of shape (n_rows, k)."""
+
+    rows: Array
+    scores: Array
 
 
 class _Watch:
@@ -60,8 +68,8 @@ class TrainingPart:
 
     Attributes
     ----------
-    left_out : ndarray of shape (n, k) or None
-        What the machine fitted last says of each row if trained without it, where that is known.
+    left_out : LeftOut or None
+        What the machine fitted last says of rows if trained without them, where that is known.
     """
 
     def __init__(
@@ -78,7 +86,7 @@ class TrainingPart:
         self._n_jobs = n_jobs
         self._features: dict[Any, Features] = {}
         self._points: dict[int, Array] = {}
-        self.left_out: Array | None = None
+        self.left_out: LeftOut | None = None
 
     def features(self, recipe: Any) -> Features:
         """Return the features of a recipe."""
@@ -186,9 +194,9 @@ class TrainingPart:
         member : Member
         leave_out : bool, default=False
             Whether to keep, in `left_out`, what the machine without a row says of it: only of a
-            classifier with a heavy ridge. The machines of the folds have fewer rows at the same
-            ridge, so their scores are narrower, and a calibration of these would not fit. Not of
-            forests, whose trees have seen the row.
+            classifier with a heavy ridge or on landmarks. The machines of the folds have fewer
+            rows at the same ridge, so their scores are narrower, and a calibration of these would
+            not fit. Not of forests, whose trees have seen the row.
 
         Returns
         -------
@@ -199,20 +207,28 @@ class TrainingPart:
         engine, n_landmarks = self._engine, self._n_landmarks
         if isinstance(recipe, EstimatorRecipe):
             return self._fit_estimator(recipe)
+        leave_out = leave_out and data.labels is not None and recipe.kernel != "forest"
         features = self.features(recipe)
         Z = self._points_of(features)
         inverse_width = member.width * self._unit(recipe, Z)
         if n_landmarks is not None and n_landmarks < len(Z):
             kernel = partial(engine.values, recipe.kernel, inverse_width)
             chosen = choose_landmarks(kernel, Z, data.weight, ridge, n_landmarks, self._seed)
-            found = solve_on_landmarks(kernel, Z, Z[chosen], data.targets, data.weight, ridge)
+            rows = left_out = None
+            if leave_out:
+                rows = np.random.default_rng(self._seed).permutation(len(Z))[:_CALIBRATION_ROWS]
+                left_out = np.empty((len(rows), data.targets.shape[1]))
+                self.left_out = LeftOut(rows, left_out)
+            found = solve_on_landmarks(
+                kernel, Z, Z[chosen], data.targets, data.weight, ridge, rows, left_out
+            )
             return KernelExpansion(recipe.kernel, features, Z[chosen], inverse_width, *found)
         if recipe.loss == "hinge":
             K = engine.svm_gram(recipe.kernel, Z, inverse_width)
             coef, intercept, gap = next(solve_svms(K, data.targets, data.weight, [ridge]))
             return KernelExpansion(recipe.kernel, features, Z, inverse_width, coef, intercept, gap)
         left_out = None
-        if leave_out and data.labels is not None and ridge >= _HEAVY and recipe.kernel != "forest":
+        if leave_out and ridge >= _HEAVY:
             left_out = np.empty((1, *data.targets.shape))
         solution = None
         while solution is None:
@@ -222,7 +238,8 @@ class TrainingPart:
             # More rows than in the folds may leave no factor; the certificate is that of the
             # ridge in use.
             used, ridge = ridge, 10.0 * ridge
-        self.left_out = None if left_out is None else left_out[0]
+        if left_out is not None:
+            self.left_out = LeftOut(np.arange(len(Z)), left_out[0])
         machine = KernelExpansion(recipe.kernel, features, Z, inverse_width, *solution)
         decision = Machines([machine])(data.table, engine.device)[0] - machine.intercept
         gap = _ridge_gap(decision, solution.coef, data.targets, data.weight / (2.0 * used))

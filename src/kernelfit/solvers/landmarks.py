@@ -68,7 +68,14 @@ def choose_landmarks(
 
 
 def solve_on_landmarks(
-    kernel: Kernel, points: Array, landmarks: Array, Y: Array, weight: Array, ridge: float
+    kernel: Kernel,
+    points: Array,
+    landmarks: Array,
+    Y: Array,
+    weight: Array,
+    ridge: float,
+    rows: Array | None = None,
+    left_out: Array | None = None,
 ) -> tuple[Array, Array]:
     """Return the coefficients of the landmarks and the intercepts.
 
@@ -81,6 +88,11 @@ def solve_on_landmarks(
     weight : ndarray of shape (n,)
         Positive.
     ridge : float
+    rows : ndarray of int, default=None
+        Some of the points.
+    left_out : ndarray of shape (n_rows, k), default=None
+        Filled with what the machine on the same landmarks, trained without one of these points,
+        says of it.
 
     Returns
     -------
@@ -95,15 +107,22 @@ def solve_on_landmarks(
     # would square its condition.
     A, right = np.zeros((m, m)), np.zeros((m, Y.shape[1]))
     mean, centre = np.zeros(m), weight @ Y / mass
-    for rows in _chunks(len(points), m):
-        F = solve_triangular(root, kernel(points[rows], landmarks).T, lower=True)
-        weighted = F * weight[rows]
+    for some in _chunks(len(points), m):
+        F = solve_triangular(root, kernel(points[some], landmarks).T, lower=True)
+        weighted = F * weight[some]
         A += weighted @ F.T
         mean += weighted.sum(axis=1) / mass
-        right += weighted @ (Y[rows] - centre)
+        right += weighted @ (Y[some] - centre)
     A -= mass * np.outer(mean, mean)  # the intercept takes the mean of every feature
     A[np.diag_indices(m)] += ridge + _JITTER * np.trace(A) / m
-    w = cho_solve(cho_factor(A, lower=True, overwrite_a=True), right)
+    factor = cho_factor(A, lower=True, overwrite_a=True)
+    w = cho_solve(factor, right)
+    if rows is not None and left_out is not None:
+        F = solve_triangular(root, kernel(points[rows], landmarks).T, lower=True) - mean[:, None]
+        spread = np.einsum("ij,ij->j", F, cho_solve(factor, F))
+        influence = weight[rows] * (1.0 / mass + spread)  # the diagonal of the hat matrix
+        residual = Y[rows] - (centre + F.T @ w)
+        left_out[:] = Y[rows] - residual / (1.0 - influence)[:, None]
     return solve_triangular(root, w, lower=True, trans="T"), centre - mean @ w
 
 

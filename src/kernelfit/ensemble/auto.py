@@ -29,7 +29,7 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     time_limit : float, default=None
         Seconds that `fit` may take, kept to within a tenth; None for as long as all members take.
         Any limit gives an answer: a plain Gaussian machine, trained on all rows, comes first. A
-        longer limit does all that a shorter one does, and more; `cut_short_` says what was left
+        longer limit does the work of a shorter one, and more; `cut_short_` lists the work left
         out.
     members : "default" or list, default="default"
         What to try: names of recipes such as "gaussian", "forest" or "laplacian (ranks)", and
@@ -100,7 +100,8 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     n_landmarks_ : int or None
         Number of these landmarks; None where all rows span the machines.
     cut_short_ : list of str
-        What the time limit left out, such as "3 of 6 members were trained"; empty where nothing.
+        Work left out for time, such as "3 of 6 members were trained"; empty where there was time
+        for all.
     fit_time_ : float
         Seconds.
 
@@ -216,7 +217,7 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     time_limit : float, default=None
         Seconds that `fit` may take, kept to within a tenth; None for as long as all members take.
         Any limit gives an answer: a plain Gaussian machine, trained on all rows, comes first. A
-        longer limit does all that a shorter one does, and more; `cut_short_` says what was left
+        longer limit does the work of a shorter one, and more; `cut_short_` lists the work left
         out.
     members : "default" or list, default="default"
         What to try: names of recipes such as "gaussian", "forest" or "laplacian (ranks)", and
@@ -285,7 +286,8 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
     n_landmarks_ : int or None
         Number of these landmarks; None where all rows span the machines.
     cut_short_ : list of str
-        What the time limit left out, such as "3 of 6 members were trained"; empty where nothing.
+        Work left out for time, such as "3 of 6 members were trained"; empty where there was time
+        for all.
     fit_time_ : float
         Seconds.
 

@@ -1,4 +1,4 @@
-"""The time of a fit: what is left of it, and what work takes."""
+"""Time of a fit: the time left, and forecasts of work."""
 
 import time
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Work begins if so many times its forecast fit into the time that is left.
+# Work begins if this multiple of its forecast fits into the time left.
 _CAUTION = 1.2
 
 
@@ -16,11 +16,11 @@ class Seconds(NamedTuple):
     Attributes
     ----------
     learning : float
-        To learn the features.
+        Seconds to learn the features.
     matrix : float
-        To compute the kernel matrices of one width.
+        Seconds to compute the kernel matrices of one width.
     solve : float
-        To train and evaluate the machine of one width and ridge.
+        Seconds to train and evaluate the machine of one width and ridge.
     """
 
     learning: float
@@ -70,5 +70,5 @@ class Clock:
         return self.limit - self.reserved - self.spent
 
     def allows(self, forecast: float) -> bool:
-        """Return whether a search may begin work of so many seconds."""
+        """Return whether there is time for a part of the search, of forecast seconds."""
         return _CAUTION * forecast <= self.left

@@ -31,15 +31,15 @@ class FoldRows:
     ----------
     data : Data
     folds : sequence of (train, test)
-        Of which those that have rows left are taken.
+        Folds without any of the rows are dropped.
     rows : ndarray of int or None
-        The rows to use; all when None.
+        Rows to use; all when None.
     seed : int
     checkpoint : Checkpoint or None
-        Where scores are kept.
+        Store of the scores.
     device : str or None
     n_jobs : int or None
-        Folds worked on at a time.
+        Number of folds worked on at a time.
     """
 
     def __init__(
@@ -99,15 +99,15 @@ class FoldRows:
         ridges: Sequence[float],
         allows: Callable[[float], bool] | None = None,
     ) -> tuple[Array, Seconds]:
-        """Return out-of-fold scores of shape (n_widths, n_ridges, n, k), and what a fold takes.
+        """Return out-of-fold scores of shape (n_widths, n_ridges, n, k), and the seconds of a fold.
 
         Parameters
         ----------
         recipe : Recipe or EstimatorRecipe
         widths, ridges : sequence of float
         allows : callable, default=None
-            Asked between folds whether there is time for the others, of so many seconds;
-            `OutOfTime` where there is not.
+            Called between folds with the forecast seconds of the others; `OutOfTime` is raised
+            where it returns False.
         """
         data, folds = self._data, self.folds
         grid = (recipe, widths, ridges)
@@ -144,7 +144,7 @@ class FoldRows:
         return f"{k:03d}-" + digest(what, *self.folds[k])[:40]
 
     def _stored(self, k: int, *what: Any) -> Any:
-        """Return the scores on a fold that an earlier run has kept, and its times; or None."""
+        """Return the scores and times of a fold from an earlier run, or None."""
         kept = None if self._checkpoint is None else self._checkpoint.get(self._key(k, *what))
         return None if kept is None else (kept["scores"], kept["seconds"])
 

@@ -133,7 +133,7 @@ class ProbabilityCombination:
     def recalibrated(
         self, left_out: Sequence[Any], labels: Array, weight: Array
     ) -> "ProbabilityCombination":
-        """Return it for machines of other rows, calibrated on what they say of rows left out.
+        """Return the combination, calibrated on the scores of machines at rows left out.
 
         Parameters
         ----------

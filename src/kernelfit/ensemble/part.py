@@ -29,7 +29,7 @@ _CALIBRATION_ROWS = 2000  # for machines on landmarks
 
 
 class LeftOut(NamedTuple):
-    """Rows, and what a machine says of each if trained without it, of shape (n_rows, k)."""
+    """Rows, and the leave-one-out scores of a machine at them, of shape (n_rows, k)."""
 
     rows: Array
     scores: Array
@@ -69,7 +69,7 @@ class TrainingPart:
     Attributes
     ----------
     left_out : LeftOut or None
-        What the machine fitted last says of rows if trained without them, where that is known.
+        Leave-one-out scores of the machine fitted last, where these are known.
     """
 
     def __init__(
@@ -193,10 +193,10 @@ class TrainingPart:
         ----------
         member : Member
         leave_out : bool, default=False
-            Whether to keep, in `left_out`, what the machine without a row says of it: only of a
-            classifier with a heavy ridge or on landmarks. The machines of the folds have fewer
-            rows at the same ridge, so their scores are narrower, and a calibration of these would
-            not fit. Not of forests, whose trees have seen the row.
+            Whether to keep leave-one-out scores in `left_out`: only of a classifier with a heavy
+            ridge or on landmarks. The machines of the folds have fewer rows at the same ridge, so
+            their scores are narrower, and a calibration on these would not fit. Not of forests,
+            whose trees have seen the row.
 
         Returns
         -------

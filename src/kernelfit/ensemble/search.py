@@ -173,7 +173,7 @@ class Search:
         return found
 
     def left_out(self, recipes: Sequence[Any]) -> list[str]:
-        """Return what a limit of time left out, in words: nothing where there is none."""
+        """Return sentences that name the work left out for time: none without a limit."""
         return []
 
     def _settle(

@@ -1,10 +1,10 @@
 """The search for members under a limit of time.
 
-Work is done in an order that does not depend on the limit, so that a longer one does all that a
-shorter one does, and more: a plain machine, which is trained on all rows as the answer in hand;
-all recipes on few rows; then the recipes that the stack uses on as many rows as the measured times
-of these let one expect, again and again while there is time; then the recipes that were put off.
-More rows count once they have compared the recipes that carry most of the weight.
+The order of work does not depend on the limit, so a longer limit does the work of a shorter one
+and more. First a plain machine is trained on all rows: the answer in hand. Then all recipes are
+compared on few rows. Then the recipes that the stack uses are compared on more rows, as many as
+measured times allow, again and again while there is time. Recipes that were put off come last.
+The larger rows replace the smaller ones once they have compared the recipes of most of the weight.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,15 +26,15 @@ from kernelfit.utils.threads import one_blas_thread
 
 Array = NDArray[Any]
 
-_FIRST_SHARE = 0.5  # of the time left, that all recipes on few rows take at most
-_FEWEST = 3  # recipes are worth another comparison on more rows
-_CARRIED = 0.9  # of the weight, by recipes that more rows must have compared
-_PLANNED = 0.95  # of the weight, by recipes whose time decides how many rows
-_STEP = 1.25  # between numbers of rows that are considered
-_WORTH = 1.3  # times the rows are worth another comparison
+_FIRST_SHARE = 0.5  # largest share of the time left for all recipes on few rows
+_FEWEST = 3  # fewest recipes that are compared again on more rows
+_CARRIED = 0.9  # share of the weight whose recipes more rows must have compared
+_PLANNED = 0.95  # share of the weight whose recipes set the number of rows
+_STEP = 1.25  # ratio of successive numbers of rows
+_WORTH = 1.3  # least ratio of rows that is worth another comparison
 _UNIT = 20  # plain members that take one unit of a recipe's cost
 _LEAST_RESERVED, _MOST_RESERVED = 0.05, 0.4  # of the limit, for training
-_CAUTION = 1.2  # times the forecast of the training
+_CAUTION = 1.2  # factor on the forecast of the training
 
 
 class TimedSearch(Search):
@@ -45,9 +45,9 @@ class TimedSearch(Search):
     *args
         As for `Search`.
     training : Training
-        Trains the plain machine first, and knows what it took.
+        Trains the plain machine first, and measures its time.
     n_rehearsed : int
-        How many members are trained on half of the rows before those of all rows.
+        Number of members that are trained on half of the rows first.
     **options
         As for `Search`.
     """
@@ -74,7 +74,7 @@ class TimedSearch(Search):
         return min(MAX_ROWS, len(self._order))
 
     def run(self, recipes: Sequence[Any]) -> list[Found]:
-        """Return what was found of every recipe that there was time for."""
+        """Return the results of the recipes that there was time for."""
         plain = self._try(self._few, recipes[0], recipes[0].widths, recipes[0].ridges)
         self.considered.append(recipes[0])
         if not len(plain.chosen):
@@ -135,10 +135,10 @@ class TimedSearch(Search):
         return bool(many and one.tried[0].recipe.races and one.losses[0] > HOPELESS * lead)
 
     def _cost(self, recipe: Any) -> float:
-        """Return how long a recipe takes on few rows, in units of some plain ones: a guess."""
+        """Guess the time of a recipe on few rows, in units of some plain members."""
         if recipe.races:
             return float(recipe.cost * len(recipe.widths) * len(recipe.ridges) / _UNIT)
-        # What another recipe has learned is there.
+        # Features that another recipe has learned are there.
         return 1.0 if self._few.knows(recipe) else float(recipe.cost)
 
     def _try_rest(self, recipes: Sequence[Any], found: list[Found]) -> list[Found]:
@@ -161,7 +161,7 @@ class TimedSearch(Search):
         return found
 
     def _affordable_rows(self, found: Sequence[Found]) -> int | None:
-        """Return on how many rows there is time to compare the recipes that carry the weight."""
+        """Return the number of rows on which the recipes of most weight can be compared in time."""
         now = self._size
         weights = self._weights(found)
         order = np.argsort(-weights, kind="stable")
@@ -175,7 +175,7 @@ class TimedSearch(Search):
         return None
 
     def _compare_on(self, size: int, found: Sequence[Found]) -> list[Found] | None:
-        """Compare recipes on more rows, those of the largest weight first; None in vain."""
+        """Compare recipes on more rows, the largest weights first; None if there were too few."""
         rows, weights = self._rows(size), self._weights(found)
         growth = len(rows.tested) / len(self._many.tested)
         weights[0] += 1.0  # the plain recipe comes first: the answer in hand is one of its members
@@ -214,7 +214,7 @@ class TimedSearch(Search):
         return self._with_standby(rows, again) if len(again.chosen) else None
 
     def _forecast(self, one: Found, growth: float) -> float:
-        """Return how long a recipe takes on `growth` times as many rows."""
+        """Forecast the seconds of a recipe on `growth` times as many rows."""
         recipe = one.tried[0].recipe
         widths, ridges = around(recipe, one.members)
         learned = growth**1.3  # trees
@@ -225,7 +225,7 @@ class TimedSearch(Search):
         return in_jobs * one.overlap
 
     def _with_standby(self, rows: FoldRows, one: Found) -> Found:
-        """Return what was found with the answer in hand among the chosen members."""
+        """Return the result with the answer in hand among the chosen members."""
         standby = self._training.standby
         if standby not in one.tried or standby in one.members:
             return one
@@ -251,9 +251,9 @@ class TimedSearch(Search):
         return np.bincount(recipe, self._member_weights(found), len(found))
 
     def _expect(self, found: Sequence[Found]) -> None:
-        """Forecast what members take on all rows: the features, and the machine.
+        """Forecast the seconds of members on all rows: of the features, and of the machine.
 
-        A machine takes what the answer in hand took, times the ratio of their work.
+        The time of a machine is that of the answer in hand, times the ratio of their work.
         """
         training, n_fold = self._training, 0.8 * len(self._many.tested)
         plain = training.standby_seconds / max(training.work(found[0].fold, n_fold), 1e-9)
@@ -262,7 +262,7 @@ class TimedSearch(Search):
             training.expected |= {member: seconds for member in one.members}
 
     def _learning_seconds(self, one: Found) -> float:
-        """Forecast what it takes to learn the features of a recipe from all rows."""
+        """Forecast the seconds to learn the features of a recipe from all rows."""
         recipe, n = one.tried[0].recipe, len(self._training.data.weight)
         n_fold, seconds = 0.8 * len(self._many.tested), one.fold.learning
         if recipe.learns_metric:
@@ -275,7 +275,7 @@ class TimedSearch(Search):
         return float(growth * seconds)
 
     def _reserve(self, found: Sequence[Found]) -> None:
-        """Keep the time that training will take."""
+        """Reserve the time of the training."""
         began = self._clock.spent
         weights = self._member_weights(found)
         combining = 2.0 * (self._clock.spent - began)
@@ -284,7 +284,7 @@ class TimedSearch(Search):
         self._keep_for([members[k] for k in order], found, combining)
 
     def _keep_for(self, used: Sequence[Member], found: Sequence[Found], combining: float) -> None:
-        """Keep the time that members take, and that of machines of half of the rows before."""
+        """Reserve the time of some members, and of their machines of half of the rows."""
         self._expect(found)
         self._final = combining + _CAUTION * self._total(used[: self._training.most])
         self._keep(self._final + self._total(used[: self._n_rehearsed], OF_HALF))
@@ -295,13 +295,13 @@ class TimedSearch(Search):
         self._clock.reserved = float(np.clip(seconds, least, most))
 
     def _total(self, members: Sequence[Member], share: float = 1.0) -> float:
-        """Return what some members take; some share their features."""
+        """Return the seconds of some members; features are shared."""
         expected = self._training.expected
         learning = {member.recipe.features: expected[member][0] for member in members}
         return sum(learning.values()) + share * sum(expected[member][1] for member in members)
 
     def left_out(self, recipes: Sequence[Any]) -> list[str]:
-        """Return what the limit of time left out, in words."""
+        """Return sentences that name the work left out for time."""
         found = []
         left = len(recipes) - len(self.considered)
         if left:

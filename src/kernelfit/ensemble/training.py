@@ -19,17 +19,17 @@ MANY_ROWS = 2500  # from here on members are trained one by one, and only so man
 _MANY_ROWS_MEMBERS = 6
 _LANDMARKS = 2000
 _FEWEST_LANDMARKS = 200
-# Shares of a limit of time that the first machine of all rows may take: exact, and on landmarks.
+# Shares of a time limit allowed for the first machine of all rows: exact, and on landmarks.
 _EXACT_SHARE, _LANDMARK_SHARE = 0.3, 0.07
-_SOON = 0.5  # seconds that an exact machine may take whatever the limit
-_CAUTION = 1.4  # times the forecast of a machine that must fit into the time left
-_TAIL = 0.02  # of the limit, for what follows
+_SOON = 0.5  # seconds allowed for an exact machine whatever the limit
+_CAUTION = 1.4  # factor on the forecast of a machine that must end in time
+_TAIL = 0.02  # share of the limit for the work after the training
 _FOLD_ENTRIES = 1.25  # times the square of the rows of a fold: kernel values of its test rows, too
-_FEWEST_MEMBERS = 3  # that more landmarks must leave time for
+_FEWEST_MEMBERS = 3  # number of members that landmarks must leave time for
 
 
 class Fit(NamedTuple):
-    """A machine, the seconds that it took, and what it says of rows if trained without them."""
+    """Machine, its seconds, and its scores of rows left out."""
 
     machine: Any
     seconds: float
@@ -44,13 +44,13 @@ class Trained:
     ----------
     machines : Machines
     chosen : list of int
-        Which of the members these are; there may not have been time for all, or for any.
+        Places of the trained members; there may not have been time for all, or for any.
     seconds : list of float
-        What each took.
+        Seconds of each.
     n_landmarks : int or None
         Points that span them; None for all rows.
-    left_out : list of ndarray or None
-        What each says of a row if trained without it, where that is known.
+    left_out : list of LeftOut or None
+        Scores of each at rows left out, where these are known.
     """
 
     machines: Machines
@@ -75,8 +75,8 @@ def n_landmarks(n: int, seconds: float, engine: Host | Device | None = None) -> 
 class Training:
     """Training on all rows: exact or on landmarks, with or without a limit of time.
 
-    Under a limit one member is trained before the search goes on: the answer in hand. What it took
-    says what others will take.
+    Under a limit one member is trained before the search goes on: the answer in hand. Its time
+    serves to forecast that of the others.
 
     Parameters
     ----------
@@ -84,14 +84,14 @@ class Training:
         All rows.
     seed : int
     n_jobs : int or None
-        Members trained at a time, where the rows are few; else trees of a forest grown at a time.
+        Number of members trained at a time on few rows; on many, of trees grown at a time.
     device : str or None
-        Where to compute; the processor when None.
+        Device of torch; the processor when None.
     compress : bool
         Whether to span machines by a quarter of the rows.
     leave_out : bool
-        Whether machines may be calibrated on what they say of rows left out one by one: not where
-        folds have a meaning.
+        Whether machines may be calibrated on rows left out one by one: not where folds have a
+        meaning.
     clock : Clock or None
         None for no limit.
 
@@ -100,13 +100,13 @@ class Training:
     n_landmarks : int or None
         Points that span the machines; None for all rows.
     most : int or None
-        How many members are trained at most; None for any number.
+        Largest number of members; None for any number.
     standby : Member or None
-        The member that is trained already.
+        Member of the answer in hand.
     standby_seconds : float
-        What that took.
+        Its seconds.
     expected : dict of Member to (float, float)
-        Seconds that the features and the machine of a member may take, under a limit.
+        Forecast seconds of the features and the machine of a member, under a limit.
     """
 
     def __init__(
@@ -178,20 +178,20 @@ class Training:
         until: float | None = None,
         share: float = 1.0,
     ) -> Trained:
-        """Train members, those of the largest weights first; short of time, of those a second.
+        """Train members, the largest weights first; short of time, the largest weights per second.
 
         Parameters
         ----------
         members : sequence of Member
         weights : ndarray of shape (n_members,)
         rows : ndarray of int, default=None
-            The rows to train on; all when None.
+            Rows to train on; all when None.
         learned : sequence of (recipe, Features), default=()
-            Features that are not to be learned again.
+            Features that are known already.
         until : float, default=None
             Seconds since the start of the clock at which to end; its limit when None.
         share : float, default=1.0
-            Of the time of a machine of all rows, that one of these rows takes.
+            Time of a machine of these rows, relative to one of all rows.
 
         Returns
         -------
@@ -218,7 +218,7 @@ class Training:
                 together = self._train_together(part, data, [members[k] for k in order], m)
                 return _join(order, together, m)
             fits: dict[int, Fit] = {}
-            pace = 1.0  # of the time that members took, relative to the forecast
+            pace = 1.0  # measured time of members, relative to the forecast
             for k in order:
                 if rows is None and members[k] == self.standby and m == self._standby_span:
                     fits[k] = self._standby_fit
@@ -233,7 +233,7 @@ class Training:
         return _join(list(fits), list(fits.values()), m)
 
     def _seconds(self, member: Member, part: TrainingPart, share: float) -> float:
-        """Forecast what a member takes."""
+        """Forecast the seconds of a member."""
         learning, machine = self.expected[member]
         return share * machine + (learning if part.knows(member.recipe) is None else 0.0)
 
@@ -261,7 +261,7 @@ class Training:
         self.n_landmarks = m
 
     def with_standby(self, trained: Trained) -> Trained:
-        """Return what was trained and the answer in hand."""
+        """Return the trained members and the answer in hand."""
         m = trained.n_landmarks if trained.chosen else self._standby_span
         fit = self._standby_fit
         return Trained(
@@ -274,7 +274,7 @@ class Training:
         return len(trained.chosen) >= min(n_wanted, self.most or n_wanted)
 
     def left_out(self, trained: Trained, n_wanted: int) -> list[str]:
-        """Return what the limit of time left out, in words."""
+        """Return sentences that name the work left out for time."""
         if self.clock is None:
             return []
         n, m = len(self.data.weight), trained.n_landmarks

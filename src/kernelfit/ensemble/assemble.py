@@ -26,6 +26,7 @@ from kernelfit.utils.threads import one_blas_thread
 Array = NDArray[Any]
 
 _SMALL_COMPRESSED = 0.05  # smaller weights do not pay for the time of a compressed prediction
+_OVERFLOW = "expected data of moderate size, got overflow in the training of all members"
 _PART_ROWS = 100  # of a part that is balanced in the target
 _ENOUGH = 3  # members with weights from machines of half of the rows do without the answer in hand
 _REHEARSED = 2  # times MAX_ROWS: from so many rows on, weights come from machines of half of them
@@ -109,6 +110,11 @@ class Ensemble:
         return [candidates[k] for k in self.keep]
 
     @property
+    def stands_in(self) -> bool:
+        """Whether there was no time for any member but the answer in hand."""
+        return self.trained.chosen == [-1]
+
+    @property
     def how(self) -> str:
         """How the members were trained and mixed, in words."""
         n, m = self.n_trained, self.trained.n_landmarks
@@ -186,16 +192,16 @@ def assemble(
     members = [member for one in found for member in one.members]
     scores = np.concatenate([one.scores[one.chosen] for one in found])
     if not len(scores):
-        raise ValueError(
-            "expected data of moderate size, got overflow in the training of all members"
-        )
+        raise ValueError(_OVERFLOW)
     tested = search.tested
     folded = Evidence(
         outcome_of(sample.take(tested)), rows[tested], np.arange(len(members)), scores[:, tested]
     )
     alone = folded.combine(single)
     evidence, weights = folded, alone.stack.weights
-    rehearsal = rehearse(training, order, members, weights) if rehearses else None
+    learned, rehearsal = search.metrics(members), None
+    if rehearses:
+        rehearsal = rehearse(training, order, members, weights, learned)
     if rehearsal is not None:
         outcome = outcome_of(data.take(rehearsal.rows))
         evidence = Evidence(outcome, rehearsal.rows, rehearsal.chosen, rehearsal.scores)
@@ -203,7 +209,7 @@ def assemble(
     used = np.flatnonzero(weights >= (_SMALL_COMPRESSED if compress else SMALL_WEIGHT))
     if not len(used):
         used = np.argsort(-weights, kind="stable")[:5]
-    learned = () if rehearsal is None else rehearsal.metrics
+    learned = learned if rehearsal is None else rehearsal.metrics
     evidence, trained = _train(
         training, members, evidence.take(used), weights[used], learned, folded, single
     )
@@ -243,6 +249,10 @@ def _train(
     used = evidence.take(np.array(trained.chosen, dtype=np.intp))
     if training.standby is None or training.is_complete(trained, len(weights)):
         return used, trained
+    if training.standby not in members:  # no finite scores on more rows
+        if n_trained:
+            return used, trained
+        raise ValueError(_OVERFLOW)
     place = members.index(training.standby)
     rehearsed = evidence.outcome is not folded.outcome
     enough = n_trained >= (_ENOUGH if rehearsed else 1 if single else np.inf)

@@ -237,7 +237,8 @@ class AutoKernel(BaseEstimator):
         self.training_, self.n_landmarks_ = found.how, found.trained.n_landmarks
         self.cut_short_ = found.cut_short
         self.fit_time_ = clock.spent
-        if found.cut_short and self.ensemble and len(self.members_) < _FEW_MEMBERS:
+        weak = len(self.members_) < _FEW_MEMBERS if self.ensemble else found.stands_in
+        if found.cut_short and weak:
             warnings.warn(
                 f"time_limit={self.time_limit:g} leaves a weak model: {'; '.join(found.cut_short)}",
                 stacklevel=3,

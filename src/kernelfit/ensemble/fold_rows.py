@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +59,11 @@ class FoldRows:
         self._numbers = list(chosen)  # among the folds of all rows
         self._shared = Shared(data, self.folds, seed, device)
         self._parts = [TrainingPart(data.take(train), seed) for train, _ in self.folds]
+        if not self.folds:
+            raise ValueError(
+                "expected folds that test some of the rows on which members are compared, got none "
+                f"among {len(data.weight) if rows is None else len(rows)} rows: give larger folds"
+            )
         tests = [test for _, test in self.folds]
         self._count = np.bincount(np.concatenate(tests), minlength=len(data.weight))
 
@@ -71,6 +75,16 @@ class FoldRows:
     def knows(self, recipe: Any) -> bool:
         """Return whether the features of a recipe have been learned."""
         return self._parts[0].knows(recipe) is not None
+
+    def metric(self, recipe: Any) -> Features | None:
+        """Return the metric of a recipe from the fold whose scale is the median, if it has one."""
+        if not recipe.learns_metric:
+            return None
+        found = [part.knows(recipe) for part in self._parts]
+        known = [one for one in found if one is not None and one.factor is not None]
+        scales = [float(np.sum(np.square(np.asarray(one.factor)))) for one in known]
+        order = np.argsort(scales, kind="stable")
+        return known[order[len(order) // 2]] if known else None
 
     def take_metrics(self, recipe: Any, fewer: "FoldRows") -> None:
         """Take the metrics of a recipe that were learned from some of these rows.
@@ -86,11 +100,8 @@ class FoldRows:
             place = places[number]
             known = fewer._parts[place].knows(recipe)
             n_few = len(fewer.folds[place][0])
-            if known is None or n_few < metric_points(len(train)):
-                continue
-            view = part.view(recipe.shape)
-            if np.array_equal(view.sources, known.view.sources):
-                part.keep(recipe, replace(known, view=view))
+            if known is not None and n_few >= metric_points(len(train)):
+                part.take_metric(recipe, known)
 
     def scores(
         self,

@@ -105,12 +105,12 @@ class Member:
 
     recipe: Any
     width: float = 1.0
-    ridge: float = np.nan
+    ridge: float = 0.0
 
     @property
     def name(self) -> str:
         """What the leaderboard calls it."""
-        if np.isnan(self.ridge):
+        if self.ridge == 0.0:  # an estimator of the user
             return str(self.recipe.name)
         return f"{self.recipe.name}, width {self.width:.3g}, ridge {self.ridge:.3g}"
 
@@ -130,7 +130,7 @@ class EstimatorRecipe:
     name: str
     shape: Shape = "standard"
     widths: tuple[float, ...] = (1.0,)
-    ridges: tuple[float, ...] = (np.nan,)
+    ridges: tuple[float, ...] = (0.0,)
     kernel: str = "given"
     metric: Metric = "none"
     loss: str = "given"

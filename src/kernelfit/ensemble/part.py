@@ -86,6 +86,7 @@ class TrainingPart:
         self._n_jobs = n_jobs
         self._features: dict[Any, Features] = {}
         self._points: dict[int, Array] = {}
+        self._views: dict[Shape, View] = {}
         self.left_out: LeftOut | None = None
 
     def features(self, recipe: Any) -> Features:
@@ -110,8 +111,16 @@ class TrainingPart:
 
     def view(self, shape: Shape) -> View:
         """Return a view of the table, learned from these rows."""
-        data = self._data
-        return learn_view(data.table, data.is_category, data.weight, shape)
+        if shape not in self._views:
+            data = self._data
+            self._views[shape] = learn_view(data.table, data.is_category, data.weight, shape)
+        return self._views[shape]
+
+    def take_metric(self, recipe: Any, known: Features) -> None:
+        """Take a metric that was learned from other rows, behind the view of these."""
+        view = self.view(recipe.shape)
+        if np.array_equal(view.sources, known.view.sources):
+            self.keep(recipe, replace(known, view=view))
 
     def learn(self, members: Sequence[Member], n_jobs: int | None) -> None:
         """Learn the features of some members, several at a time."""

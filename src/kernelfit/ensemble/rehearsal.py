@@ -46,7 +46,11 @@ class Rehearsal:
 
 
 def rehearse(
-    training: Training, order: Array, members: Sequence[Member], weights: Array
+    training: Training,
+    order: Array,
+    members: Sequence[Member],
+    weights: Array,
+    learned: Sequence[tuple[Any, Features]] = (),
 ) -> Rehearsal | None:
     """Train members on half of the rows and evaluate them on the other half.
 
@@ -60,6 +64,8 @@ def rehearse(
         The candidates.
     weights : ndarray of shape (n_members,)
         Those of the largest weights are trained.
+    learned : sequence of (recipe, Features), default=()
+        Metrics that are known already.
 
     Returns
     -------
@@ -75,7 +81,7 @@ def rehearse(
         if not clock.allows(float(expected.sum(axis=0) @ [1.0, OF_HALF])):
             return None
     trained = training.train(
-        [members[k] for k in best], weights[best], rows=first, share=OF_HALF,
+        [members[k] for k in best], weights[best], rows=first, share=OF_HALF, learned=learned,
         until=None if clock is None else clock.limit - clock.reserved,
     )  # fmt: skip
     if len(trained.chosen) < min(_FEWEST, len(best)):

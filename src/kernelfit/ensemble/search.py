@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelfit.ensemble.clock import Seconds
-from kernelfit.ensemble.features import Data
+from kernelfit.ensemble.features import Data, Features
 from kernelfit.ensemble.fold_rows import Fold, FoldRows
 from kernelfit.ensemble.members import Member
 from kernelfit.ensemble.outcome import log_losses, squared_losses
 from kernelfit.utils.checkpoint import Checkpoint
 from kernelfit.utils.jit import compiling_seconds
+from kernelfit.utils.jobs import n_threads
 from kernelfit.utils.threads import one_blas_thread
 
 Array = NDArray[Any]
@@ -164,6 +165,8 @@ class Search:
             widths, ridges = recipe.widths, recipe.ridges
             if self._many is not self._few and (recipe.races or not found):
                 raced = self._try(self._few, recipe, widths, ridges)
+                if not len(raced.chosen):
+                    continue
                 lead = min(lead, raced.losses[0])
                 if raced.losses[0] > HOPELESS * lead:
                     continue
@@ -171,6 +174,10 @@ class Search:
             found.append(self._settle(self._many, recipe, widths, ridges))
             self._report(number + 1, len(recipes), recipe.name, found)
         return found
+
+    def metrics(self, members: Sequence[Member]) -> list[tuple[Any, Features]]:
+        """Return metrics for machines of all rows: without a limit these learn their own."""
+        return []
 
     def left_out(self, recipes: Sequence[Any]) -> list[str]:
         """Return sentences that name the work left out for time: none without a limit."""
@@ -222,7 +229,8 @@ class Search:
         # Functions are compiled once: forecasts must not take it for the pace of the search.
         seconds = time.perf_counter() - compiling_seconds() - began
         in_jobs = len(rows.folds) * fold.of(len(widths), len(ridges))
-        overlap = max(seconds / max(in_jobs, 1e-9), 1.0 / len(rows.folds))
+        # Folds from a checkpoint take no time, those of other threads share it.
+        overlap = max(seconds / max(in_jobs, 1e-9), 1.0 / n_threads(self._options["n_jobs"]))
         return Found(tried, scores, chosen, losses, seconds, fold, overlap)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelfit.ensemble.clock import Clock
-from kernelfit.ensemble.features import metric_points
+from kernelfit.ensemble.features import Features, metric_points
 from kernelfit.ensemble.fold_rows import FoldRows, OutOfTime
 from kernelfit.ensemble.members import Member
 from kernelfit.ensemble.outcome import SMALL_WEIGHT, outcome_of
@@ -65,7 +65,6 @@ class TimedSearch(Search):
         self._clock = training.clock or Clock()
         self._cost_pace = 0.0  # seconds a unit of cost
         self._first_until = np.inf  # seconds after which recipes on few rows leave time for more
-        self._learning: dict[Any, tuple[float, float]] = {}  # seconds of features, on how many rows
         self._size = min(RACE_ROWS, len(self._order))
 
     @property
@@ -75,9 +74,12 @@ class TimedSearch(Search):
 
     def run(self, recipes: Sequence[Any]) -> list[Found]:
         """Return the results of the recipes that there was time for."""
-        plain = self._try(self._few, recipes[0], recipes[0].widths, recipes[0].ridges)
-        self.considered.append(recipes[0])
-        if not len(plain.chosen):
+        for recipe in recipes:
+            plain = self._try(self._few, recipe, recipe.widths, recipe.ridges)
+            self.considered.append(recipe)
+            if len(plain.chosen):
+                break
+        else:
             return [plain]
         self._training.begin(plain.members[0])
         self._reserve([plain])
@@ -97,11 +99,16 @@ class TimedSearch(Search):
 
     def _try_all(self, recipes: Sequence[Any], found: list[Found]) -> list[Found]:
         """Try all recipes on few rows."""
-        self._cost_pace = found[0].seconds / self._cost(recipes[0])
+        plain = found[0]
+        widths, ridges = len(plain.tried[0].recipe.widths), len(plain.tried[0].recipe.ridges)
+        seconds = len(self._few.folds) * plain.fold.of(widths, ridges) * plain.overlap
+        self._cost_pace = seconds / self._cost(plain.tried[0].recipe)
         clock = self._clock
         left = (1.0 - _MOST_RESERVED) * clock.limit - clock.spent
         self._first_until = clock.spent + _FIRST_SHARE * left
-        for number, recipe in enumerate(recipes[1:], start=2):
+        for number, recipe in enumerate(recipes, start=1):
+            if recipe in self.considered:
+                continue
             one = self._try_first(recipe, self._allows_first)
             if one is not None and not self._is_hopeless(one, found):
                 found.append(one)
@@ -166,10 +173,11 @@ class TimedSearch(Search):
         weights = self._weights(found)
         order = np.argsort(-weights, kind="stable")
         carried = np.searchsorted(np.cumsum(weights[order]), _PLANNED) + 1
+        planned = {0, *order[:carried].tolist()}  # the plain recipe is always compared
         size = self.n_rows
         while size > now and (size == self.n_rows or size >= _WORTH * now):
-            forecasts = (self._forecast(found[k], size / now) for k in order[:carried])
-            if self._clock.allows(sum(forecasts)):
+            forecasts = (self._forecast(found[k], size / now) for k in planned)
+            if self._clock.allows(_CAUTION * sum(forecasts)):
                 return size
             size = int(size / _STEP)
         return None
@@ -264,15 +272,18 @@ class TimedSearch(Search):
     def _learning_seconds(self, one: Found) -> float:
         """Forecast the seconds to learn the features of a recipe from all rows."""
         recipe, n = one.tried[0].recipe, len(self._training.data.weight)
-        n_fold, seconds = 0.8 * len(self._many.tested), one.fold.learning
-        if recipe.learns_metric:
-            # Larger folds may have taken metrics that were learned from fewer rows.
-            seen = max((seconds, n_fold), self._learning.get(recipe.features, (0.0, 0.0)))
-            self._learning[recipe.features] = seconds, n_fold = seen
-            growth = (min(metric_points(n), n) / min(metric_points(int(n_fold)), n_fold)) ** 3
-        else:
-            growth = (n / n_fold) ** 1.3
-        return float(growth * seconds)
+        if recipe.learns_metric:  # taken from a fold
+            return 0.0
+        return float(one.fold.learning * (n / (0.8 * len(self._many.tested))) ** 1.3)
+
+    def metrics(self, members: Sequence[Member]) -> list[tuple[Any, Features]]:
+        """Return metrics of the folds for machines of all rows.
+
+        These take no time, and the weights of the members belong to them.
+        """
+        recipes = {one.recipe.features: one.recipe for one in members}
+        found = [(recipe, self._many.metric(recipe)) for recipe in recipes.values()]
+        return [(recipe, metric) for recipe, metric in found if metric is not None]
 
     def _reserve(self, found: Sequence[Found]) -> None:
         """Reserve the time of the training."""

@@ -151,6 +151,7 @@ class Training:
     def begin(self, member: Member) -> None:
         """Train the answer in hand."""
         part = self._part(self.data)
+        part.features(member.recipe)  # apart: others may take theirs from elsewhere
         with threads_in_time(len(self.data.weight)):
             self._standby_fit = _timed(part, member, self._leave_out)
         self.standby_seconds = self._standby_fit.seconds
@@ -205,7 +206,7 @@ class Training:
             order = [k for k in order if members[k].recipe.loss != "hinge"] or order
         order = order[: self.most if rows is None else None]
         for recipe, features in learned:
-            part.keep(recipe, features)
+            part.take_metric(recipe, features)
         end = np.inf if until is None else until
         if self.clock is not None:
             end = min(end, (1.0 - _TAIL) * self.clock.limit)
@@ -279,9 +280,10 @@ class Training:
             return []
         n, m = len(self.data.weight), trained.n_landmarks
         n_wanted = min(n_wanted, self.most or n_wanted)
+        n_trained = sum(place >= 0 for place in trained.chosen)  # without the answer in hand
         found = []
-        if len(trained.chosen) < n_wanted:
-            found.append(f"{len(trained.chosen)} of {n_wanted} members were trained")
+        if n_trained < n_wanted:
+            found.append(f"{n_trained} of {n_wanted} members were trained")
         if m is not None and m != self._unhurried and not self._compress:
             found.append(f"machines are spanned by {m} of {n} rows")
         return found

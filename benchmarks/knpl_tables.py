@@ -3,7 +3,7 @@
 Half of the rows for training, drawn anew for each of ten splits, features scaled to [0, 1]; monks,
 spect and splice have one given split. C and the kernel's width are those of the plain machine by
 5-fold cross-validation, eta by the same among multiples of the plain machine's squared norm, 4^-4
-to 4^4 (`kernelfit.selection.knpl_protocol`); the paper prints neither the values of its gamma, our
+to 4^4 (`kernelfit.papers.knpl_search`); the paper prints neither the values of its gamma, our
 eta, nor the choice of C and width. New points have the row of the factor of their nearest training
 point. Accuracy in percent.
 
@@ -18,9 +18,9 @@ import numpy as np
 
 from benchmarks import records
 from benchmarks.report import markdown, write
-from kernelfit.cli.protocols import knpl, n_splits
-from kernelfit.cli.published import published
-from kernelfit.selection.knpl_protocol import ETAS
+from kernelfit.papers.knpl_search import ETAS
+from kernelfit.papers.printed import published
+from kernelfit.papers.protocols import knpl, n_splits
 
 SPLITS = 10
 SETS = ("heart", "sonar", "ionosphere", "haberman", "monks1", "monks2", "monks3", "spect",

@@ -15,7 +15,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import kernelfit
-from kernelfit import inspection
+from kernelfit import inspection, papers
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = [
@@ -129,12 +129,25 @@ def test_public_names_are_mentioned(name, document):
     assert f"`{name}`" in (ROOT / document).read_text()
 
 
-def test_public_names_resolve():
-    assert set(kernelfit.__all__) <= set(dir(kernelfit))
-    for name in kernelfit.__all__:
-        assert getattr(kernelfit, name).__name__ == name
+@pytest.mark.parametrize("name", papers.__all__)
+def test_names_of_the_papers_are_mentioned(name):
+    assert f"`{name}`" in (ROOT / "docs" / "estimators.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("package", [kernelfit, papers])
+def test_public_names_resolve(package):
+    assert set(package.__all__) <= set(dir(package))
+    for name in package.__all__:
+        assert getattr(package, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = kernelfit.nonsense
+        _ = package.nonsense
+
+
+def test_public_names_of_the_papers_are_the_same_objects():
+    shared = set(kernelfit.__all__) & set(papers.__all__)
+    assert len(shared) == 5
+    for name in shared:
+        assert getattr(kernelfit, name) is getattr(papers, name)
 
 
 def test_readme_example_runs(capsys, tmp_path, monkeypatch):
@@ -172,7 +185,8 @@ def test_code_of_the_pages_runs(page, tmp_path, monkeypatch):
 def test_the_reference_lists_every_public_name():
     text = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
     listed = re.findall(r"^   ([\w.]+)$", text, re.M)
-    assert {*kernelfit.__all__, *inspection.__all__, "report.write_report"} <= set(listed)
+    public = {*kernelfit.__all__, *inspection.__all__, *papers.__all__, "report.write_report"}
+    assert public <= set(listed)
     assert len(listed) == len(set(listed))
 
 

@@ -4,20 +4,17 @@ The public names are imported on first use: ``import kernelfit`` itself loads ne
 scikit-learn nor numba and compiles nothing.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from kernelfit.utils.on_first_use import on_first_use
 from kernelfit.utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from kernelfit.clustering.auto import KernelClustering
-    from kernelfit.clustering.bmmc import BayesianMaxMarginClustering
     from kernelfit.clustering.cds import CDSClustering
     from kernelfit.clustering.cdsk import CDSKClustering
     from kernelfit.clustering.kernel_kmeans import KernelKMeans
     from kernelfit.clustering.labelling_bound import labelling_bound, squared_error_bound
-    from kernelfit.clustering.mmc import MaxMarginClustering
-    from kernelfit.clustering.rim import RIMClustering
     from kernelfit.ensemble.auto import AutoKernelClassifier, AutoKernelRegressor
     from kernelfit.estimators.compress import compress
     from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
@@ -26,15 +23,18 @@ if TYPE_CHECKING:
     from kernelfit.estimators.knpl import KNPLClassifier, KNPLRegressor
     from kernelfit.estimators.metric import KernelMetric
     from kernelfit.estimators.mkl import MKLClassifier, MKLRegressor
-    from kernelfit.estimators.nadaraya_watson import NadarayaWatson
     from kernelfit.estimators.one_class import KernelOneClass
     from kernelfit.estimators.quantile import KernelQuantileRegressor
-    from kernelfit.estimators.random_features import RandomFeatureAlignment
     from kernelfit.estimators.ridge import KernelRidgeClassifier, KernelRidgeRegressor
     from kernelfit.estimators.svm import KernelSVC, KernelSVR
     from kernelfit.estimators.tkl import TKLClassifier, TKLRegressor
     from kernelfit.estimators.union import KernelUnionClassifier, KernelUnionRegressor
     from kernelfit.io.files import load, save
+    from kernelfit.papers.bmmc import BayesianMaxMarginClustering
+    from kernelfit.papers.mmc import MaxMarginClustering
+    from kernelfit.papers.nadaraya_watson import NadarayaWatson
+    from kernelfit.papers.random_features import RandomFeatureAlignment
+    from kernelfit.papers.rim import RIMClustering
     from kernelfit.selection.dank_cv import DANKClassifierCV, DANKRegressorCV
     from kernelfit.selection.gpk_cv import GPKClassifierCV, GPKRegressorCV
     from kernelfit.selection.knpl_cv import KNPLClassifierCV, KNPLRegressorCV
@@ -103,7 +103,7 @@ __all__ = [
 _HOME = {
     "AutoKernelClassifier": "kernelfit.ensemble.auto",
     "AutoKernelRegressor": "kernelfit.ensemble.auto",
-    "BayesianMaxMarginClustering": "kernelfit.clustering.bmmc",
+    "BayesianMaxMarginClustering": "kernelfit.papers.bmmc",
     "CDSClustering": "kernelfit.clustering.cds",
     "CDSKClustering": "kernelfit.clustering.cdsk",
     "DANKClassifier": "kernelfit.estimators.dank",
@@ -138,10 +138,10 @@ _HOME = {
     "MKLClassifierCV": "kernelfit.selection.mkl_cv",
     "MKLRegressor": "kernelfit.estimators.mkl",
     "MKLRegressorCV": "kernelfit.selection.mkl_cv",
-    "MaxMarginClustering": "kernelfit.clustering.mmc",
-    "NadarayaWatson": "kernelfit.estimators.nadaraya_watson",
-    "RIMClustering": "kernelfit.clustering.rim",
-    "RandomFeatureAlignment": "kernelfit.estimators.random_features",
+    "MaxMarginClustering": "kernelfit.papers.mmc",
+    "NadarayaWatson": "kernelfit.papers.nadaraya_watson",
+    "RIMClustering": "kernelfit.papers.rim",
+    "RandomFeatureAlignment": "kernelfit.papers.random_features",
     "TKLClassifier": "kernelfit.estimators.tkl",
     "TKLClassifierCV": "kernelfit.selection.tkl_cv",
     "TKLRegressor": "kernelfit.estimators.tkl",
@@ -155,14 +155,4 @@ _HOME = {
     "squared_error_bound": "kernelfit.clustering.labelling_bound",
 }
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value  # the next access does not come here
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = on_first_use(__name__, _HOME)

@@ -7,11 +7,11 @@ import pytest
 from sklearn.datasets import load_wine, make_classification, make_friedman1
 from typer.testing import CliRunner
 
-from kernelfit.cli import reproduce as module
 from kernelfit.cli.app import app
-from kernelfit.cli.protocols import PROTOCOLS, SPLITS, TARGETS, n_splits
-from kernelfit.cli.published import published
-from kernelfit.cli.reproduce import reproduce, summary
+from kernelfit.papers import cells as module
+from kernelfit.papers.cells import reproduce, summary
+from kernelfit.papers.printed import published
+from kernelfit.papers.protocols import PROTOCOLS, SPLITS, TARGETS, n_splits
 
 
 def run(*arguments):

@@ -328,16 +328,16 @@ def reproduce(
 ) -> None:
     """Run a paper's protocol: our figures beside the printed ones. A killed run goes on."""
     with _answering(as_json) as output:
-        from kernelfit.cli.published import published
+        from kernelfit.papers.printed import published
 
         known = published(paper.value)
         all_sets = tuple(known["sets"])
         names = list(all_sets)
         if sets is not None:
             names = read_names(sets, all_sets, f"sets of {paper.value}")
-        from kernelfit.cli.protocols import SPLITS
-        from kernelfit.cli.reproduce import reproduce as run
-        from kernelfit.cli.reproduce import summary
+        from kernelfit.papers.cells import reproduce as run
+        from kernelfit.papers.cells import summary
+        from kernelfit.papers.protocols import SPLITS
 
         path = results / f"{paper.value}.jsonl"
         cells = run(paper.value, names, splits or SPLITS[paper.value], path, _teller(output))

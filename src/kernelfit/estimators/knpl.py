@@ -41,7 +41,7 @@ class KNPLClassifier(ClassifierMachine, AdaptiveMachine):
         See `KernelSVC`. The gradient methods among the solvers do not take the squares.
     eta : "auto", str or float, default="auto"
         Weight of the penalty, gamma in [1]_, where it is chosen by 5-fold cross-validation: see
-        :func:`kernelfit.selection.knpl_protocol.knpl_protocol`. "auto" is the squared norm of the
+        :func:`kernelfit.papers.knpl_protocol`. "auto" is the squared norm of the
         coefficients of the plain machine, the choice of the DANK paper, and "0.1*auto" a multiple
         of it; infinity gives the plain machine. With a linear kernel and points on a grid, the
         plain machine has many solutions, and "auto" depends on which of them was found: give a
@@ -257,7 +257,7 @@ class KNPLRegressor(RegressorMachine, AdaptiveMachine):
         See `KernelSVR`. The gradient methods among the solvers do not take the squares.
     eta : "auto", str or float, default="auto"
         Weight of the penalty, gamma in [1]_, where it is chosen by 5-fold cross-validation: see
-        :func:`kernelfit.selection.knpl_protocol.knpl_protocol`. "auto" is the squared norm of the
+        :func:`kernelfit.papers.knpl_protocol`. "auto" is the squared norm of the
         coefficients of the plain machine, the choice of the DANK paper, and "0.1*auto" a multiple
         of it; infinity gives the plain machine. With a linear kernel and points on a grid, the
         plain machine has many solutions, and "auto" depends on which of them was found: give a

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernelfit.estimators.columns import target_columns
 from kernelfit.estimators.standard import DEVICE
 from kernelfit.families.metric.agop import learn_gradient_metric
+from kernelfit.families.metric.local_metrics import learn_mean_metric
 from kernelfit.families.metric.logdet import draw_constraints, learn_logdet
-from kernelfit.families.metric.nadaraya_watson import learn_mean_metric
 from kernelfit.families.metric.points import draw_points
 from kernelfit.families.metric.result import symmetric_factor
 from kernelfit.families.metric.widths import learn_widths

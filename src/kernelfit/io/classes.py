@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import pairwise
 from sklearn.neighbors import NearestNeighbors
 
-PACKAGES = ("clustering", "ensemble", "estimators", "families", "kernels", "selection")
+PACKAGES = ("clustering", "ensemble", "estimators", "families", "kernels", "papers", "selection")
 SKLEARN = {
     "sklearn.model_selection": (
         "GroupKFold",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelfit.families.metric.nadaraya_watson import (
+from kernelfit.families.metric.local_metrics import (
     average,
     choose_width,
     fit_gradients,

@@ -83,7 +83,7 @@ def moderate_costs(C: float, counts: Array, exponent: int) -> tuple[Array, int]:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelfit.clustering.max_margin import moderate_costs
+    >>> from kernelfit.papers.max_margin import moderate_costs
     >>> moderate_costs(3.0, np.ones(2), 1)
     (array([6., 6.]), 0)
     """
@@ -144,7 +144,7 @@ def balanced_labels(costs: Array, counts: Array, least: float) -> Labels:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelfit.clustering.max_margin import balanced_labels
+    >>> from kernelfit.papers.max_margin import balanced_labels
     >>> balanced_labels(np.array([[0.0, 5.0], [0.0, 1.0], [0.0, 3.0]]), np.ones(3), 1.0)
     array([0, 1, 0])
     """

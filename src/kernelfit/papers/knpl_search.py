@@ -44,7 +44,7 @@ def knpl_protocol(X, y, random_state=0):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.preprocessing import minmax_scale
-    >>> from kernelfit.selection.knpl_protocol import knpl_protocol
+    >>> from kernelfit.papers import knpl_protocol
     >>> X, y = load_iris(return_X_y=True)
     >>> model = knpl_protocol(minmax_scale(X[50::2]), y[50::2])
     >>> model.best_estimator_.out_of_sample, model.best_params_["eta"]

@@ -67,7 +67,7 @@ def align_weights(v: Array, rho: float) -> AlignedWeights:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelfit.families.random_features import align_weights
+    >>> from kernelfit.papers.feature_alignment import align_weights
     >>> align_weights(np.array([3.0, 2.0, 1.0]), 0.5).q
     array([0.62200847, 0.33333333, 0.0446582 ])
     """

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelfit.cli.protocols import PROTOCOLS, n_splits
-from kernelfit.cli.published import published
+from kernelfit.papers.printed import published
+from kernelfit.papers.protocols import PROTOCOLS, n_splits
 from kernelfit.utils.version import __version__
 
 Cells = dict[tuple[str, int], dict[str, dict[str, float]]]

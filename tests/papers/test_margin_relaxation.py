@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from kernelfit.clustering.margin_relaxation import relax_margin
+from kernelfit.papers.margin_relaxation import relax_margin
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.tasks.losses import hinge
 

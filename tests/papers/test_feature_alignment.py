@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelfit.families.random_features import align_weights
+from kernelfit.papers.feature_alignment import align_weights
 
 
 def assert_feasible(q, rho):

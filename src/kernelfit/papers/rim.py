@@ -9,13 +9,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.clustering.feature_space import BaseFeatureSpaceClustering
-from kernelfit.clustering.information import (
+from kernelfit.clustering.matrices import multiply
+from kernelfit.clustering.ties import first_least_columns
+from kernelfit.papers.information import (
     kernel_factor,
     maximise_information,
     probabilities,
 )
-from kernelfit.clustering.matrices import multiply
-from kernelfit.clustering.ties import first_least_columns
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.threads import one_blas_thread
 

@@ -35,12 +35,12 @@ from sklearn.metrics.cluster import contingency_matrix
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from kernelfit.cli.published import published
 from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.estimators.bank import DEFAULT_BANK
 from kernelfit.estimators.dank import DANKClassifier, DANKRegressor
 from kernelfit.estimators.mkl import MKLClassifier
-from kernelfit.selection.knpl_protocol import eta_search
+from kernelfit.papers.knpl_search import eta_search
+from kernelfit.papers.printed import published
 from kernelfit.selection.mkl_cv import MKLClassifierCV
 from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
 from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV

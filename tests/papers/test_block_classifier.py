@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelfit import DANKClassifier, KernelSVC, MKLClassifier
-from kernelfit.estimators.blocks import BlockClassifier
+from kernelfit.papers.block_classifier import BlockClassifier
 
 X, y = make_moons(120, noise=0.3, random_state=0)
 X_new = make_moons(60, noise=0.3, random_state=1)[0]

@@ -8,10 +8,10 @@ from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelfit.clustering.bayesian_margin import cluster_prior, sample_clusters
 from kernelfit.clustering.feature_space import BaseFeatureSpaceClustering
 from kernelfit.clustering.matrices import multiply
 from kernelfit.clustering.ties import first_least_columns
+from kernelfit.papers.bayesian_margin import cluster_prior, sample_clusters
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _RANK = 1e-10  # of the largest entry: components with smaller eigenvalues are left out

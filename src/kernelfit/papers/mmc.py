@@ -10,16 +10,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelfit.clustering.feature_space import BaseFeatureSpaceClustering
 from kernelfit.clustering.lloyd import mean_distances
-from kernelfit.clustering.margin_relaxation import relax_margin
 from kernelfit.clustering.matrices import in_unit, multiply
-from kernelfit.clustering.max_margin import (
+from kernelfit.clustering.ties import first_least, first_least_columns
+from kernelfit.papers.margin_relaxation import relax_margin
+from kernelfit.papers.max_margin import (
     MOST_COST,
     alternate_margin,
     balanced_labels,
     moderate_costs,
     signs,
 )
-from kernelfit.clustering.ties import first_least, first_least_columns
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 
 _PSD = 1e-8  # of the largest eigenvalue: smaller negative ones are rounding

@@ -57,7 +57,7 @@ class BlockClassifier(ClassifierMixin, BaseEstimator):
     --------
     >>> from sklearn.datasets import make_moons
     >>> from kernelfit import MKLClassifier
-    >>> from kernelfit.estimators.blocks import BlockClassifier
+    >>> from kernelfit.papers import BlockClassifier
     >>> X, y = make_moons(400, noise=0.2, random_state=0)
     >>> bank = [{"kernel": "rbf", "gamma": [0.5, 5.0]}]
     >>> model = BlockClassifier(MKLClassifier(C=10.0, kernels=bank), 4, random_state=0).fit(X, y)

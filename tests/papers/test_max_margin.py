@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from kernelfit import MaxMarginClustering
-from kernelfit.clustering.max_margin import (
+from kernelfit.papers.max_margin import (
     alternate_margin,
     balanced_labels,
     label_costs,

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from kernelfit import RIMClustering
-from kernelfit.clustering.information import _ridge, information, kernel_factor, probabilities
+from kernelfit.papers.information import _ridge, information, kernel_factor, probabilities
 
 
 def entropy(p):

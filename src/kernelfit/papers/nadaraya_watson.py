@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelfit.families.metric.nadaraya_watson import (
+from kernelfit.families.metric.local_metrics import (
     SHARES,
     average,
     choose_width,

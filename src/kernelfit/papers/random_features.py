@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelfit.estimators.columns import in_unit, target_columns
 from kernelfit.estimators.moderate import moderate_gamma
-from kernelfit.families.random_features import align_weights
 from kernelfit.kernels.standard import scale_gamma
+from kernelfit.papers.feature_alignment import align_weights
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.validation import as_plain, check_weights

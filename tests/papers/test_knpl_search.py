@@ -8,7 +8,7 @@ from sklearn.preprocessing import minmax_scale
 from sklearn.svm import SVC
 
 from kernelfit import KNPLClassifier
-from kernelfit.selection.knpl_protocol import ETAS, POWERS, knpl_protocol
+from kernelfit.papers.knpl_search import ETAS, POWERS, knpl_protocol
 from tests.reference import dank
 
 

@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from kernelfit import BayesianMaxMarginClustering
-from kernelfit.clustering.bayesian_margin import (
+from kernelfit.papers.bayesian_margin import (
     _ALPHA,
     _KAPPA,
     Mixture,

@@ -260,3 +260,14 @@ def test_huge_targets_are_numbers():
     expected = clone(metric).fit(X, X[:, 1]).components_
     found = clone(metric).fit(X, np.ldexp(X[:, 1], 665)).components_
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["squares", "sum", "noise"])
+def test_widths_that_follow_noise_stay_equal(kind):
+    """All columns count alike, or none: learned widths would make new predictions worse."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 15))
+    truth = {"squares": (X**2).sum(axis=1), "sum": X.sum(axis=1), "noise": np.zeros(200)}[kind]
+    y = truth + rng.normal(size=200) * max(2.0 * truth.std(), 1.0)
+    importances = KernelMetric(random_state=0).fit(X, y).feature_importances_
+    np.testing.assert_allclose(importances, 1.0 / 15.0, rtol=0.05)

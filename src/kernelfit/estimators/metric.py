@@ -37,14 +37,16 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     .. math:: k(x, z) = \exp\Big(-\sum_j w_j (x_j - z_j)^2\Big)
 
     minimise its exact leave-one-out error, under a prior that holds most ratios of widths near
-    their start. With ``method="agop"`` the map is learned from average gradient outer products of
-    such regressions [1]_, with widths or with a rotation as well. Three rounds of it with widths
-    are the start of "loo". With ``method="nw"`` the map is learned from the gradients of normal
-    data, for Nadaraya-Watson regression [2]_: the mean of the metrics that `NadarayaWatson` has at
-    every point. Class labels are turned into one column of targets a class. The unit of a feature
-    has no influence. After the transformation the kernel learned with is that of ``gamma=1``; any
-    other kernel of the distance may follow. These problems are not convex, so there is no
-    certificate.
+    their start. All widths stay equal unless the logarithm of the error falls below that of equal
+    widths by 2 d / n, for d features and n points: the price of d parameters by Akaike's criterion,
+    which keeps them from following noise. With ``method="agop"`` the map is learned from average
+    gradient outer products of such regressions [1]_, with widths or with a rotation as well. Three
+    rounds of it with widths are the start of "loo". With ``method="nw"`` the map is learned from
+    the gradients of normal data, for Nadaraya-Watson regression [2]_: the mean of the metrics that
+    `NadarayaWatson` has at every point. Class labels are turned into one column of targets a class.
+    The unit of a feature has no influence. After the transformation the kernel learned with is that
+    of ``gamma=1``; any other kernel of the distance may follow. These problems are not convex, so
+    there is no certificate.
 
     ``method="logdet"`` learns from class labels the positive definite matrix nearest to the
     identity, in the LogDet divergence, that brings pairs of one class together and others apart
@@ -257,7 +259,7 @@ class KernelMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.max_iter is not None:
             options["max_iter"] = self.max_iter
         if self.method == "loo":
-            found = learn_widths(points, tau=self.prior, tol=self.tol, **options)
+            found = learn_widths(points, tau=self.prior, tol=self.tol, cautious=True, **options)
         elif self.method == "agop":
             found = learn_gradient_metric(points, diagonal=self.diagonal, **options)
         else:

@@ -6,12 +6,15 @@ local minimum of them. So the steps start at the diagonal of the gradient metric
 (`kernelfit.families.metric.agop`), whose widths already separate features that count from others.
 None of them is zero, because every round adds a share of the identity, and they are equal where the
 gradients say nothing, as for constant targets.
+
+Many widths can follow the noise of few points. A cautious fit keeps equal widths unless the error
+falls by more than as many parameters without meaning would lower it.
 """
 
 import numpy as np
 
 from kernelfit.families.metric.agop import learn_gradient_metric
-from kernelfit.families.metric.descent import minimise_error
+from kernelfit.families.metric.descent import choose_start, learn_scale, minimise_error
 from kernelfit.families.metric.points import Points
 from kernelfit.families.metric.result import LearnedMetric
 
@@ -26,6 +29,7 @@ def learn_widths(
     tau: float = 0.3,
     tol: float = 1e-4,
     max_iter: int = 50,
+    cautious: bool = False,
     device: str | None = None,
 ) -> LearnedMetric:
     """Return widths of the features at a local minimum of the leave-one-out error and the prior.
@@ -41,6 +45,9 @@ def learn_widths(
         The steps end when one lowers the objective by less, relative to it where it is beyond 1.
     max_iter : int
         Largest number of steps after the start.
+    cautious : bool
+        Whether to return equal widths unless the logarithm of the error falls below theirs by
+        2 d / n, for d features and n points: Akaike's price of d parameters.
     device : str, default=None
         Where to compute, as torch writes it; None for the processor.
 
@@ -73,4 +80,13 @@ def learn_widths(
         max_iter=max_iter,
         device=device,
     )
-    return LearnedMetric(np.sqrt(found.widths), found.error, found.history, found.ridge)
+    widths, error, ridge = found.widths, found.error, found.ridge
+    if cautious:
+        scale, start = choose_start(points, kernel)
+        scale, equal_ridge, equal_error = learn_scale(
+            points, kernel=kernel, scale=scale, ridge=start, tol=tol, device=device
+        )
+        price = 2.0 * points.varies.sum() / len(points.X)
+        if np.log(equal_error) - np.log(error) <= price:
+            widths, error, ridge = scale * points.varies, equal_error, equal_ridge
+    return LearnedMetric(np.sqrt(widths), error, found.history, ridge)

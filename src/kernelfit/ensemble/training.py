@@ -13,7 +13,7 @@ from kernelfit.ensemble.features import Data, Features
 from kernelfit.ensemble.members import Member
 from kernelfit.ensemble.part import Machines, TrainingPart
 from kernelfit.utils.jobs import run_in_order
-from kernelfit.utils.threads import threads_for, threads_in_time
+from kernelfit.utils.threads import one_blas_thread, threads_for, threads_in_time
 
 MANY_ROWS = 2500  # from here on members are trained one by one, and only so many:
 _MANY_ROWS_MEMBERS = 6
@@ -151,7 +151,8 @@ class Training:
     def begin(self, member: Member) -> None:
         """Train the answer in hand."""
         part = self._part(self.data)
-        part.features(member.recipe)  # apart: others may take theirs from elsewhere
+        with one_blas_thread():
+            part.features(member.recipe)  # apart: others may take theirs from elsewhere
         with threads_in_time(len(self.data.weight)):
             self._standby_fit = _timed(part, member, self._leave_out)
         self.standby_seconds = self._standby_fit.seconds

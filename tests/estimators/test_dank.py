@@ -397,3 +397,12 @@ def test_coefficients_whose_fourth_powers_vanish_are_refused(estimator):
     np.testing.assert_allclose(1e120 * small, one, rtol=1e-9)
     with pytest.raises(ValueError, match=r"at least 1e-70 in size, got .*: scale the data"):
         model.fit(X, 1e-90 * y)
+
+
+@pytest.mark.parametrize("estimator", [DANKRegressor, KNPLRegressor])
+def test_targets_whose_fourth_powers_overflow_are_refused(estimator):
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    y, model = np.sign(X[:, 0]), estimator(C=10.0, loss="squared", eta="1e-6*auto")
+    assert np.isfinite(model.fit(X, 1e70 * y).objective_)
+    with pytest.raises(ValueError, match=r"expected targets up to 1e\+70, got 1e\+137"):
+        model.fit(X, 1e137 * y)

@@ -27,7 +27,9 @@ from kernelfit import (
     load,
     save,
 )
+from kernelfit.families.psd.family import PositiveMatrixFamily
 from kernelfit.families.psd.features import Monomials
+from kernelfit.families.psd.tessellated import TessellatedBasis
 from kernelfit.inspection import audit
 
 
@@ -275,6 +277,18 @@ def test_numbers_whose_products_overflow():
         TKLClassifier(C=1e200).fit(X, y)
     large = TKLRegressor().fit(X, 1e140 * y)
     assert large.converged_ and np.isfinite(large.predict(X)).all()
+
+
+def test_rows_on_demand_beyond_the_range_of_float32():
+    X, y = moons(20)
+    # A scale of 4e40; single precision ends at 3e38.
+    basis = TessellatedBasis(2, 1, 1e20, "x")
+    family = PositiveMatrixFamily(basis, X, basis.volume, cache_bytes=1.0)
+    gram = family.gram(1.0)
+    assert gram.diagonal().max() > np.finfo(np.float32).max
+    every, product = np.arange(20), np.zeros(20)
+    gram.accumulate(every, y, product)
+    assert_allclose(product, gram.rows(every) @ y)
 
 
 UNINFORMATIVE = [

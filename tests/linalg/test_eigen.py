@@ -72,6 +72,16 @@ def test_stops_at_max_iter_and_says_so():
     assert result.n_iter == 1 and not result.converged and result.residual > 1e-14
 
 
+def test_start_in_a_part_of_the_range_of_a_singular_matrix():
+    """From there Lanczos steps see neither the rest of the range nor the eigenvalue 0."""
+    Q = np.linalg.qr(np.random.default_rng(8).standard_normal((400, 4)))[0]
+    values = np.array([1.0, 0.1, 0.01, 1e-6])
+    start = (Q[:, :3] * values[:3]) @ Q[:16, :3].T
+    result = leading_eigenpairs((Q * values) @ Q.T, 12, start)
+    assert result.converged and result.n_iter <= 3
+    np.testing.assert_allclose(result.values[:4], values, atol=1e-14)
+
+
 def test_zero_matrix():
     start = np.random.default_rng(7).standard_normal((400, 5))
     result = leading_eigenpairs(np.zeros((400, 400)), 3, start)

@@ -48,7 +48,7 @@ class KernelMachine(BaseEstimator):
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
-    _cost_range = (0.0, _MAX_NUMBER)  # products of two are finite
+    _cost_range = (0.0, _MAX_NUMBER)  # targets have the same upper limit
     n_jobs = None  # where the machine has no such parameter
     device: Any = None  # likewise
     _polish = True  # whether to go on towards the exact solution once the tolerance is met

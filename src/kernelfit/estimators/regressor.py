@@ -10,8 +10,6 @@ from kernelfit.tasks.losses import squared, squared_tube, tube
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.validation import check_targets
 
-_MAX_NUMBER = 1e150  # of targets: products of two are finite
-
 
 class RegressorMachine(RegressorMixin):
     """The regression half of a kernel machine; it stands before `KernelMachine`."""
@@ -28,9 +26,9 @@ class RegressorMachine(RegressorMixin):
 
     def _encode(self, y, weight):
         """Return the targets, and ones as the factors of C."""
-        largest = np.max(np.abs(y))
-        if largest > _MAX_NUMBER:
-            raise ValueError(f"expected targets up to {_MAX_NUMBER:g}, got {largest:.3g}")
+        largest, most = np.max(np.abs(y)), self._cost_range[1]
+        if largest > most:
+            raise ValueError(f"expected targets up to {most:g}, got {largest:.3g}")
         return np.asarray(y, dtype=np.float64), np.ones(len(y))
 
     def _make_task(self, problem, cost):

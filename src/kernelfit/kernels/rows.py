@@ -57,7 +57,7 @@ class KernelRows:
         X = as_data(X)
         self.n: int = X.shape[0]
         self._diagonal = diagonal(kernel, X)
-        self.dtype: np.dtype[Any] = _wide_enough(np.dtype(dtype), self._diagonal)
+        self.dtype: np.dtype[Any] = wide_enough(np.dtype(dtype), self._diagonal)
         self.evaluator = _evaluator(kernel, X, self.dtype)
 
     def unrounded(self) -> "KernelRows | None":
@@ -239,7 +239,7 @@ class _DenseProducts(_Dense):
     def __init__(self, kernel: Linear | Polynomial, X: Array, dtype: np.dtype[Any]):
         self.kernel = kernel
         gamma = kernel.gamma if isinstance(kernel, Polynomial) else 1.0
-        self.points = _Points(X, 0.0, _wide_enough(dtype, squared_norms(X), gamma))
+        self.points = _Points(X, 0.0, wide_enough(dtype, squared_norms(X), gamma))
 
     def measure(self, A: Array, XT: Array, start: int, idx: Array, places: Any, out: Array) -> None:
         """Write inner products."""
@@ -260,7 +260,7 @@ class _DenseDistances(_Dense):
         with np.errstate(over="ignore", invalid="ignore"):
             centre = X.mean(axis=0)  # where that overflows, none is needed
         norms = _Points(X, centre, np.dtype(np.float64)).norms()
-        dtype = _wide_enough(dtype, norms, kernel.gamma)
+        dtype = wide_enough(dtype, norms, kernel.gamma)
         with np.errstate(over="ignore"):
             spread = abs(kernel.gamma) * norms.max(initial=0.0)
         eps = float(np.finfo(dtype).eps)
@@ -326,8 +326,8 @@ def _evaluator(kernel: Kernel, X: Data, dtype: np.dtype[Any]) -> _Evaluator:
     return (_DenseDistances if isinstance(plain, RBF) else _DenseProducts)(plain, X, dtype)
 
 
-def _wide_enough(dtype: np.dtype[Any], *numbers: Array | float) -> np.dtype[Any]:
-    """Return float64 where the largest of some numbers are beyond the range of float32."""
+def wide_enough(dtype: np.dtype[Any], *numbers: Array | float) -> np.dtype[Any]:
+    """Return the dtype, or float64 where the largest of some numbers are beyond float32's range."""
     low, high = _SINGLE_RANGE
     for values in numbers:
         largest = np.max(np.abs(values), initial=0.0)

@@ -121,6 +121,9 @@ def _filtered(
     The cut is the last Ritz value of the block, or somewhat below the k-th: the two agree where
     the block ends within a multiple eigenvalue.
     """
+    # Lanczos steps that start in the range of a singular matrix do not see its zeros; the block
+    # does. An interval that is not wider than rounding would amplify without bound.
+    lowest = min(lowest, values[-1]) - np.finfo(np.float64).eps * np.abs(values).max()
     cut = min(values[-1], values[k - 1] - _MIN_GAP * (values[k - 1] - lowest))
     centre, half = 0.5 * (cut + lowest), 0.5 * (cut - lowest)
     # cosh(degree * arccosh(x)) is the value of the polynomial at x > 1, where |p| <= 1 on [-1, 1].

@@ -42,9 +42,16 @@ def tabulate(
     finite = np.isfinite(mean)
     scale = abs(mean[finite].max()) if finite.any() else 1.0
     comparable = np.where(finite, (mean / (scale or 1.0)).round(_DIGITS), -np.inf)
-    results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=1)
+    results["mean_test_score"], results["std_test_score"] = mean, _spread(scores)
     results["rank_test_score"] = rankdata(-comparable, method="min").astype(np.int32)
     return results
+
+
+def _spread(scores: Array) -> Array:
+    """Return the standard deviation of every row; squares of its entries may overflow."""
+    unit = np.abs(scores).max(axis=1, keepdims=True)
+    unit[~np.isfinite(unit) | (unit == 0.0)] = 1.0
+    return np.asarray(unit[:, 0] * (scores / unit).std(axis=1))
 
 
 def difference(table: dict[str, Any], first: int, others: Sequence[int]) -> tuple[Array, Array]:
@@ -68,4 +75,4 @@ def difference(table: dict[str, Any], first: int, others: Sequence[int]) -> tupl
     """
     folds = [values for name, values in table.items() if name.startswith("split")]
     gains = np.array([scores[first] - scores[others] for scores in folds])
-    return gains.mean(axis=0), gains.std(axis=0) / np.sqrt(max(len(folds) - 1, 1))
+    return gains.mean(axis=0), _spread(gains.T) / np.sqrt(max(len(folds) - 1, 1))

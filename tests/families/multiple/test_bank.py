@@ -52,6 +52,14 @@ def test_products_are_those_of_the_matrices(n, seed, kinds):
     assert_allclose(mixed.beta, 0.7 * beta + 0.3 * other, rtol=1e-12)
 
 
+def test_the_product_with_a_zero_matrix_is_zero():
+    K = [np.zeros((5, 5)), np.eye(5), np.zeros((5, 5))]
+    for dense in (slice(None), slice(0, 3, 2)):  # with and without a matrix kept whole
+        bank = make_bank(5, map(from_matrix, K[dense]), np.inf)
+        found = bank.respond(np.ones((1, 5))).values(np.arange(bank.size))
+        assert_allclose(found, [[k @ np.ones(5) for k in K[dense]]])
+
+
 def test_a_kernel_of_one_feature_is_a_small_factor():
     X = np.random.default_rng(0).standard_normal((400, 1))
     K = RBF(0.5)(X)

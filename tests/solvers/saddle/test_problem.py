@@ -151,12 +151,20 @@ def test_a_gap_that_rests_ends_the_run_only_where_it_is_small():
 
 
 @pytest.mark.parametrize(
-    ("rise", "fall", "steps"), [(0.0, 0.0, 101), (1e-7, 0.0, None), (0.0, 1e-3, None)]
+    ("gap", "rise", "fall", "steps"),
+    [
+        (5.0, 0.0, 0.0, 101),
+        (5.0, 1e-7, 0.0, None),
+        (5.0, 0.0, 1e-3, None),
+        (1e15, 0.0, 0.0, 101),
+        (1e17, 0.0, 0.0, 26),  # beyond rounding
+        (1e17, 0.0, 1e-3, None),
+    ],
 )
-def test_a_gap_above_the_objective_is_given_up_where_nothing_moves(rise, fall, steps):
+def test_a_gap_above_the_objective_is_given_up_where_nothing_moves(gap, rise, fall, steps):
     progress = Progress(1e-3)
     for k in range(150):
-        progress.add(assessment(1.0 + rise * k, 5.0 * (1.0 - fall) ** k))
+        progress.add(assessment(1.0 + rise * k, gap * (1.0 - fall) ** k))
         if progress.stalled:
             break
     assert (len(progress.history) if progress.stalled else None) == steps

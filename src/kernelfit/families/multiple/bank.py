@@ -198,11 +198,12 @@ class BankProducts:
         starts = np.searchsorted(bank.owners, chosen)
         ends = np.searchsorted(bank.owners, chosen, side="right")
         places = np.searchsorted(bank.dense_places, chosen)
+        dense = np.isin(chosen, bank.dense_places)
         for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
-            if end > start:
-                np.matmul(self.inner[:, start:end], bank.factors[start:end], out=out[:, k])
-            else:
+            if dense[k]:
                 out[:, k] = self.whole[:, places[k]]
+            else:  # the factor of a zero matrix has no rows
+                np.matmul(self.inner[:, start:end], bank.factors[start:end], out=out[:, k])
         return out
 
     def mix(self, other: "BankProducts", t: float) -> "BankProducts":

@@ -30,6 +30,7 @@ from kernelfit.families.psd.tessellated import TessellatedBasis
 from kernelfit.families.psd.volume_gram import VolumeGram
 from kernelfit.kernels.gram import DenseGram, Gram, RowGram
 from kernelfit.kernels.monomials import Array, IntArray
+from kernelfit.kernels.rows import wide_enough
 from kernelfit.kernels.tessellated import mirror
 
 Basis = TessellatedBasis | FeatureBasis
@@ -317,6 +318,7 @@ class PositiveMatrixFamily(SpectralFamily):
             lambda idx: values(idx, slice(None)),
             diag,
             self._cache_bytes,
+            wide_enough(np.dtype(np.float32), diag),
             compute_block=lambda idx: values(idx, idx),
         )
 

@@ -20,6 +20,8 @@ _STALL_GAP, _STALL_ROUNDING, _STALL_STEPS, _STALL_PROGRESS = 1e-6, 100.0, 50, 0.
 # A gap above the objective proves nothing. It is given up where so many steps change neither it nor
 # the objective, of which by this fraction.
 _HOPELESS_STEPS, _HOPELESS_RISE = 100, 1e-6
+# Where the gap is this multiple of the objective, rounding of the kernel hides it: fewer steps do.
+_HIDDEN, _HIDDEN_STEPS = 1.0 / float(np.finfo(np.float64).eps), 25
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,8 @@ class Progress:
         size = abs(self.lower)
         if self.gap <= max(_STALL_GAP * size, _STALL_ROUNDING * self.best.resolution):
             return self._rests(_STALL_STEPS, np.inf)
-        return self.gap > size and self._rests(_HOPELESS_STEPS, _HOPELESS_RISE * size)
+        steps = _HIDDEN_STEPS if self.gap > _HIDDEN * size > 0.0 else _HOPELESS_STEPS
+        return self.gap > size and self._rests(steps, _HOPELESS_RISE * size)
 
     def _rests(self, steps: int, rise: float) -> bool:
         """Return whether so many steps neither reduced the gap nor raised the objective by more."""

@@ -390,3 +390,17 @@ def test_a_report_that_cannot_be_written_is_told_before_the_fit(table, tmp_path,
     result = run("fit", table, "--target", "klasse", "--out", tmp_path / "m", "--report", "r.html")
     assert result.exit_code == 2 and "pip install 'kernelfit[report]'" in result.stderr
     assert not (tmp_path / "m").exists()
+
+
+def test_a_folder_as_output_is_refused_before_the_fit(table, tmp_path, monkeypatch):
+    monkeypatch.setattr("kernelfit.cli.fitting.make_estimator", None)  # nothing is fitted
+    for options in (("--out", tmp_path), ("--out", tmp_path / "m", "--report", tmp_path)):
+        found = run("fit", table, "--target", "preis", *options)
+        assert found.exit_code == 2
+        assert "expected a file to write" in found.output
+
+
+def test_standard_input_has_a_name_in_titles(table):
+    text = table.read_bytes()
+    said = CliRunner().invoke(app, ["cluster", "-", "--clusters", "2"], input=text)
+    assert "80 rows of standard input" in said.output

@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from kernelfit.cli.arguments import (
     METHODS,
     RIVALS,
+    called,
     need_file,
     need_folder,
     need_table,
@@ -227,7 +228,7 @@ def cluster(
         else:
             output.facts["clusters"] = labels["cluster"].tolist()
         rows = [[str(name), str(size)] for name, size in sizes.items()]
-        output.table(f"{len(labels)} rows of {data}", ["cluster", "rows"], rows)
+        output.table(f"{len(labels)} rows of {called(data)}", ["cluster", "rows"], rows)
         if out is not None:
             output.say(f"clusters written to {out}")
 
@@ -275,7 +276,7 @@ def compare(
             for one in found
         ]  # fmt: skip
         output.table(
-            f"{data}: {target}, {problem.what}, {len(problem.y)} rows",
+            f"{called(data)}: {target}, {problem.what}, {len(problem.y)} rows",
             ["method", *measures, "fit"],
             rows,
             f"Means over {folds} folds and their standard errors, the best {measures[0]} first; "

@@ -30,7 +30,9 @@ def called(path: Path) -> Path:
 
 
 def need_folder(path: Path) -> None:
-    """Raise TableError unless there is a folder to write a file to."""
+    """Raise TableError unless a file can be written: in a folder that exists, over no folder."""
+    if path.is_dir():
+        raise TableError(f"expected a file to write, got {str(path)!r}, which is a folder")
     if not path.resolve().parent.is_dir():
         raise TableError(
             f"expected a folder for {path}, got {str(path.parent)!r}, which does not exist"

@@ -70,7 +70,8 @@ def _compare_with_zero(machine, data):
 
 def _has_intercept(machine):
     """Return whether the problem has an intercept: blocks that are kept are solved without."""
-    kept = getattr(machine, "partition", None) is not None and machine.combine != "global"
+    combine = getattr(machine, "combine", "global")  # KernelSVC and KernelSVR always go on
+    kept = getattr(machine, "partition", None) is not None and combine != "global"
     return machine.fit_intercept and not kept
 
 

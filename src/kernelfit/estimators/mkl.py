@@ -136,7 +136,7 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
     "average"        all equal
     "align"          each kernel by its centred alignment with the targets [3]_
     "alignf"         the sum with the largest such alignment [3]_
-    "alignf_signed"  the same with weights of any sign, M^-1 a / |M^-1 a|, which MKLpy calls CKA
+    "alignf_signed"  the same with weights of any sign (MKLpy's CKA)
     "easy"           EasyMKL: by the parts of the margin of the sum of all kernels [4]_
     "pwmk"           by the accuracy of each kernel alone, less `delta`, in three folds [5]_
     "bayes"          BMKL: the posterior means, of any sign; without C and loss [6]_
@@ -347,7 +347,7 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
     "average"        all equal
     "align"          each kernel by its centred alignment with the targets [3]_
     "alignf"         the sum with the largest such alignment [3]_
-    "alignf_signed"  the same with weights of any sign, M^-1 a / |M^-1 a|, which MKLpy calls CKA
+    "alignf_signed"  the same with weights of any sign (MKLpy's CKA)
     "pwmk"           the smaller the mean squared error of a kernel alone, in three folds, the more
                      [4]_
     "bayes"          BMKL: the posterior means, of any sign; without C, epsilon and loss [5]_

@@ -4,6 +4,7 @@ Time is made up: work takes what a model says, so that nothing here depends on t
 """
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from kernelfit.ensemble.features import Data
 from kernelfit.ensemble.fold_rows import FoldRows, OutOfTime
 from kernelfit.ensemble.members import Recipe
 from kernelfit.ensemble.part import TrainingPart
+from kernelfit.ensemble.timed_search import TimedSearch
 
 pytestmark = pytest.mark.filterwarnings("ignore:time_limit")
 MEMBERS = ["gaussian", "laplacian", "forest (standard)"]
@@ -204,3 +206,37 @@ def test_scores_stop_between_folds(rows):
     scores, seconds = rows[0].scores(recipe, (1.0,), (0.1,), lambda _: True)
     assert np.isfinite(scores[:, :, rows[0].tested]).all()
     assert min(seconds) >= 0.0
+
+
+def test_machines_of_all_rows_take_the_metric_of_a_fold(made_up, monkeypatch):
+    """The weights of members belong to the metrics of the folds."""
+    taken, metrics = [], TimedSearch.metrics
+    monkeypatch.setattr(
+        TimedSearch, "metrics", lambda *a: (taken.append(metrics(*a)), taken[-1])[1]
+    )
+    X, y, *_ = regression(600)
+    members = ["gaussian (standard)", "gaussian (standard, widths)"]
+    model = AutoKernelRegressor(80.0, members=members, random_state=0).fit(X, y)
+    ((_, metric),) = taken[0]
+    learned = [m for m in model._machines.machines if m.features.factor is not None]
+    assert learned
+    for machine in learned:
+        np.testing.assert_array_equal(machine.features.factor, metric.factor)
+
+
+@pytest.mark.parametrize(("weights", "accepted"), [([0.3, 0.7], False), ([0.95, 0.05], True)])
+def test_more_rows_count_once_they_compared_most_of_the_weight(weights, accepted):
+    """The second recipe ends too late."""
+    search, rows = object.__new__(TimedSearch), SimpleNamespace(tested=np.arange(800))
+    search._many = fewer = SimpleNamespace(tested=np.arange(400))
+    search._size, search._report = 400, lambda *_: None
+    search._rows, search._weights = lambda size: rows, lambda found: np.array(weights)
+    search._forecast = lambda one, growth: 1.0
+    recipe = Recipe("gaussian")
+    plain = SimpleNamespace(tried=[SimpleNamespace(recipe=recipe)], seconds=1.0)
+    late = SimpleNamespace(tried=[SimpleNamespace(recipe=recipe)])
+    search._again = lambda rows, fewer, one, *_: one if one is plain else None
+    deeper = search._compare_on(800, [plain, late])
+    assert deeper == ([plain] if accepted else None)
+    assert search._many is (rows if accepted else fewer)
+    assert search._size == (800 if accepted else 400)

@@ -102,6 +102,7 @@ def test_the_answer_in_hand_is_not_trained_again(friedman, monkeypatch):
     assert trained == [members[0], members[2]]
     alone = training.with_standby(Training(friedman, seed=0, clock=Clock(limit=0.0)).train([], []))
     assert len(alone.machines.machines) == 1
+    assert training.left_out(alone, 2) == ["0 of 2 members were trained"]
     machine = TrainingPart(friedman, 0).fit(members[1])
     np.testing.assert_array_equal(alone.machines.machines[0].coef, machine.coef)
 

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,7 +63,7 @@ app = typer.Typer(
 Method = StrEnum("Method", ["auto", "svm", "ridge", "tkl", "dank", "knpl", "mkl", "union"])
 Task = StrEnum("Task", ["auto", "classification", "regression"])
 Clustering = StrEnum("Clustering", ["cdsk", "kmeans"])
-Paper = StrEnum("Paper", ["dank", "knpl", "tkl", "cds", "mkl"])
+Paper = StrEnum("Paper", ["dank", "knpl", "tkl", "cds"])
 
 Data = Annotated[
     Path, typer.Argument(help="Table to read: CSV, TSV or Parquet with column names; - is stdin.")
@@ -315,46 +316,59 @@ def explain(model: Model, as_json: AsJson = False) -> None:
 
 @app.command()
 def reproduce(
-    paper: Annotated[Paper, typer.Argument(help="Paper whose tables to reproduce.")],
+    paper: Annotated[Paper, typer.Argument(help="Paper whose figures to measure.")],
+    tables: Annotated[
+        str | None, typer.Option(help='Comma-separated tables, as "table 1"; all by default.')
+    ] = None,
     sets: Annotated[
         str | None, typer.Option(help="Comma-separated data sets; all by default.")
     ] = None,
-    splits: Annotated[
-        int | None, typer.Option(help="Number of splits. Default: as in the paper.", min=1)
+    methods: Annotated[
+        str | None, typer.Option(help="Comma-separated methods; those printed by default.")
     ] = None,
+    splits: Annotated[
+        int | None, typer.Option(help="Number of splits. Default: what the table needs.", min=1)
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Splits measured at the same time.", min=1)] = 1,
     results: Annotated[Path, typer.Option(help="Folder in which results are kept.")] = Path(
         "kernelfit-results"
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Run a paper's protocol: our figures beside the printed ones. A killed run goes on."""
+    """Measure a paper's figures and show them beside the printed ones. A killed run goes on."""
     with _answering(as_json) as output:
-        from kernelfit.papers.printed import published
+        from kernelfit.papers.figures import PAPERS
+        from kernelfit.papers.ledger import STATES
+        from kernelfit.papers.reproduction import reproduce as run
 
-        known = published(paper.value)
-        all_sets = tuple(known["sets"])
-        names = list(all_sets)
-        if sets is not None:
-            names = read_names(sets, all_sets, f"sets of {paper.value}")
-        from kernelfit.papers.cells import reproduce as run
-        from kernelfit.papers.cells import summary
-        from kernelfit.papers.protocols import SPLITS
-
-        path = results / f"{paper.value}.jsonl"
-        cells = run(paper.value, names, splits or SPLITS[paper.value], path, _teller(output))
-        rows = summary(paper.value, cells)
-        output.facts |= {"paper": known["paper"], "results": str(path), "figures": rows}
+        chosen = {
+            what: None if text is None else [name.strip() for name in text.split(",")]
+            for what, text in (("tables", tables), ("sets", sets), ("methods", methods))
+        }
+        found = run(
+            paper.value, **chosen, splits=splits, folder=results, n_jobs=jobs,
+            report=_teller(output),
+        )  # fmt: skip
+        counts = {state: sum(one.state == state for one in found) for state in STATES}
+        output.facts |= {"paper": PAPERS[paper.value], "results": str(results), "states": counts}
+        output.facts["figures"] = [
+            asdict(one.figure) | {
+                "state": one.state, "ours": one.ours, "our deviation": one.deviation,
+                "splits": one.n_splits, "remark": one.remark,
+            }
+            for one in found
+        ]  # fmt: skip
         output.table(
-            known["paper"],
-            ["set", "method", "part", "splits", "ours", "paper"],
+            PAPERS[paper.value],
+            ["set", "method", "measure", "splits", "ours", "paper", "state"],
             [
-                [row["set"], row["method"], row["part"], str(row["splits"]),
-                 _figure(row["ours"], row["deviation"]),
-                 _figure(row["paper"], row["paper deviation"])]
-                for row in rows
+                [one.figure.set, one.figure.method, one.figure.measure, str(one.n_splits),
+                 _figure(one.ours, one.deviation),
+                 _figure(one.figure.value, one.figure.deviation), one.state]
+                for one in found
             ],
             f"Means and standard deviations; accuracy in percent, errors of regression as in the "
-            f"paper. Kept in {path}.",
+            f"paper. Kept in {results}.",
             texts=3,
         )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Results of protocols, kept set by set: what is measured stays, and a killed run goes on.
 
-A file holds one set of a protocol: JSON lines, one a method, with what each split gave. A line whose
-stamp is not that of the protocol's settings today is stale, and measured anew.
+A file holds one set of a protocol: JSON lines, one a method, with what each split gave. A line
+whose stamp is not that of the protocol's settings today is stale, and measured anew.
 """
 
 import json
@@ -29,7 +29,7 @@ def read_lines(path: Path) -> dict[str, Line]:
     return {line["method"]: line for line in lines}
 
 
-def reproduce(
+def measure_missing(
     protocol: Protocol,
     wanted: Iterable[tuple[str, str]],
     folder: Path,
@@ -71,7 +71,9 @@ def reproduce(
     for name, methods in names.items():
         most = protocol.n_splits(name)
         for split in range(most if splits is None else min(splits, most)):
-            missing = [m for m in methods if split not in kept[name].get(m, {"splits": ()})["splits"]]
+            missing = [
+                m for m in methods if split not in kept[name].get(m, {"splits": ()})["splits"]
+            ]
             if missing:
                 jobs.append((name, split, missing))
     report(f"{protocol.name}: {len(jobs)} splits to measure{_forecast(jobs, kept, n_jobs)}")

@@ -8,8 +8,11 @@ from importlib.resources import files
 from statistics import fmean, pstdev
 from typing import Any
 
-from kernelfit.papers.figures import Figure
+from kernelfit.papers.figures import Figure, published
 from kernelfit.papers.protocol import Protocol
+
+Lines = Mapping[tuple[str, str, str], Mapping[str, Any]]
+Printed = Mapping[tuple[str, str, str, str], Figure]
 
 STATES = {
     "within": "closer to the printed figure than the larger of the two standard deviations, or "
@@ -39,8 +42,8 @@ class Answer:
     ours, deviation : float or None
         Mean and standard deviation over the splits.
     n_splits : int
-    edges : dict of str to int
-        In how many splits the choice of a parameter is an end of its grid.
+    edges : tuple of (str, int)
+        Parameters, and in how many splits their choice is an end of the grid.
     stale : bool
         Whether the settings have changed since it was measured.
     remark : str
@@ -62,7 +65,7 @@ class Answer:
 def answers(
     figures: Iterable[Figure],
     protocols: Mapping[tuple[str, str], Protocol],
-    lines: Mapping[tuple[str, str, str], Mapping[str, Any]],
+    lines: Lines,
 ) -> list[Answer]:
     """Return our answers to some figures.
 
@@ -78,18 +81,21 @@ def answers(
     -------
     list of Answer
     """
-    return [_answer(figure, protocols.get((figure.paper, figure.table)), lines) for figure in figures]
+    printed = {(one.paper, one.set, one.method, one.measure): one for one in published()}
+    return [
+        _answer(figure, protocols.get((figure.paper, figure.table)), lines, printed)
+        for figure in figures
+    ]
 
 
-def _answer(figure: Figure, protocol: Protocol | None, lines: Any) -> Answer:
+def _answer(figure: Figure, protocol: Protocol | None, lines: Lines, printed: Printed) -> Answer:
     remarks = [remark for remark in _remarks() if _fits(remark, figure)]
-    line = protocol and lines.get((protocol.name, figure.set, figure.method))
-    values = (line or {"scores": {}})["scores"].get(figure.measure)
     if figure.value is None:
         return Answer(figure, "not printed")
-    if not values or protocol is None:
-        reasons = " ".join(r["text"] for r in remarks if r["kind"] == "not run")
-        return Answer(figure, "not run", remark=reasons)
+    line = lines.get((protocol.name, figure.set, figure.method)) if protocol else None
+    if protocol is None or line is None or figure.measure not in line["scores"]:
+        return Answer(figure, "not run", remark=_words(remarks, "not run"))
+    values = line["scores"][figure.measure]
     ours, deviation = fmean(values), pstdev(values)
     found: dict[str, Any] = {
         "ours": ours,
@@ -103,12 +109,30 @@ def _answer(figure: Figure, protocol: Protocol | None, lines: Any) -> Answer:
         return Answer(figure, "within", **found)
     lower = figure.measure in _LOWER_IS_BETTER
     side = "better" if (ours < figure.value) == lower else "worse"
-    cause = _words(remarks, "cause")
+    cause = _words(remarks, "cause") or _as_the_baseline(figure, protocol, lines, printed, ours)
     if figure.measure == "seconds":
         cause = cause or _OTHER_MACHINE
     if cause:
         return Answer(figure, side, remark=cause, **found)
     return Answer(figure, "open", remark=_words(remarks, "tried"), **found)
+
+
+def _as_the_baseline(
+    figure: Figure, protocol: Protocol, lines: Lines, printed: Printed, ours: float
+) -> str:
+    """Return that a baseline on the same splits differs from its printed figure alike, if so."""
+    for name in protocol.baselines:
+        theirs = printed.get((figure.paper, figure.set, name, figure.measure))
+        line = lines.get((protocol.name, figure.set, name))
+        if name == figure.method or not (line and theirs and theirs.value and figure.value):
+            continue
+        lead, there = ours - fmean(line["scores"][figure.measure]), figure.value - theirs.value
+        if abs(lead - there) <= _tolerance(figure, 0.0):
+            return (
+                f"As {name} on the same splits, whose figure differs alike: the differences to it "
+                "are within the tolerance of each other."
+            )
+    return ""
 
 
 def _tolerance(figure: Figure, deviation: float) -> float:
@@ -128,9 +152,7 @@ def _remarks() -> tuple[dict[str, str], ...]:
 def _fits(remark: Mapping[str, str], figure: Figure) -> bool:
     """Return whether a remark is about a figure; an empty field is about all."""
     keys = ("paper", "table", "set", "method", "measure")
-    return all(
-        not remark[key] or getattr(figure, key) in remark[key].split("; ") for key in keys
-    )
+    return all(not remark[key] or getattr(figure, key) in remark[key].split("; ") for key in keys)
 
 
 def _words(remarks: list[dict[str, str]], kind: str) -> str:

@@ -49,8 +49,8 @@ class Protocol:
         Takes a set; returns how many splits the table needs.
     left_out : frozenset of (str, str)
         Sets and methods that are not run; what the remarks say of them is the reason.
-    baseline : str or None
-        Method that the others are compared with split by split.
+    baselines : tuple of str
+        Methods that the others are compared with split by split: the first that a set has.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Protocol:
     measure: Callable[[str, int, str], Measured]
     n_splits: Callable[[str], int]
     left_out: frozenset[tuple[str, str]] = frozenset()
-    baseline: str | None = None
+    baselines: tuple[str, ...] = ()
 
     def stamp(self, name: str, method: str) -> str:
         """Return what stamps a result: it changes with any setting that a figure depends on."""

@@ -29,6 +29,7 @@ BENCHMARKS = {
     "auto_tables": ("AutoKernel beside other learners on 44 public tables", "3 h"),
     "auto_clock": ("AutoKernel under limits of time, beside busy processes", "25 min"),
     "auto_large": ("other learners beside AutoKernel on up to 10,000 rows", "10 min"),
+    "which_method": ("who wins where: generated problems of known rule", "10 min"),
     "tkl_tables": ("accuracy of TKL, SVM, forest and XGBoost by the paper's protocol", "1 h"),
     "dank_tables": ("accuracy of DANK, KNPL and SVM by the papers' protocol", "2 h"),
     "dank_rules": ("rules for new points on few rows, as in a figure of DANK", "1 min"),

@@ -2,8 +2,12 @@
 
 import statistics
 import time
+from collections import Counter
 
 from benchmarks.records import RESULTS, origin
+
+EDGE = " \\*"
+EDGE_NOTE = f"{EDGE.strip()} A parameter was chosen at an end of its grid in more than one split."
 
 
 def measure(*calls, repeats=3, enough=3.0):
@@ -49,6 +53,25 @@ def table(rows, part=None):
 
 def _text(cell):
     return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
+
+
+def at_edge(chosen, tried):
+    """Return the names of the numbers chosen at an end of their grid; `tried` is all settings.
+
+    A grid of one or two values has no inside; one with words among them has no order.
+    """
+    grids = {name: {one[name] for one in tried} for name in chosen}
+    return [
+        name
+        for name, grid in grids.items()
+        if len(grid) > 2 and str not in map(type, grid) and chosen[name] in (min(grid), max(grid))
+    ]
+
+
+def edge_mark(splits):
+    """Return the mark of a cell in whose splits, lists of `at_edge`, a parameter comes twice."""
+    counts = Counter(name for names in splits for name in names)
+    return EDGE if max(counts.values(), default=0) > 1 else ""
 
 
 def write(name, title, *parts, records):

@@ -8,6 +8,7 @@ recompute.
 
 import numpy as np
 from sklearn.svm import SVC, SVR
+from sklearn.utils import check_random_state
 
 from benchmarks import records
 from benchmarks.data import load, unit_range
@@ -15,27 +16,28 @@ from benchmarks.report import measure, table, write
 from kernelfit import TKLClassifier, TKLRegressor
 
 FAMILY = {"degree": 1, "basis": "x"}
-AT_MEDIAN = ", two classes"  # of targets, divided at their median
-# Seconds of CPU that the authors' package took under Octave on two shared cores, and its settings.
+# CPU seconds of the authors' package under GNU Octave and its last objective, by set, C and delta:
+# measured earlier on two shared cores under load.
 AUTHORS = {
-    ("pima", 1.0, 0.1): 4.6,
-    ("abalone", 1.0, 0.5): 29.9,
-    (f"abalone{AT_MEDIAN}", 1.0, 0.5): 29.9,
-    ("housing", 1.0, 0.5): 39.0,
+    ("pima", 1.0, 0.1): (4.6, 175.13),
+    ("abalone", 1.0, 0.5): (29.9, 585.62),
+    ("housing", 1.0, 0.5): (39.0, 86.6),
 }
 
 
-def pair(name, C, delta, tol, n=None):
-    """Return the two fits as functions; classification where y has two values."""
-    X, y = load(name.removesuffix(AT_MEDIAN), n)
-    X = unit_range(X)
-    if name.endswith(AT_MEDIAN):
-        y = y > np.median(y)
+def learner(y, **settings):
+    """Return TKL: a classifier where y has two values."""
     if len(np.unique(y)) == 2:
-        rival, ours = SVC(C=C), TKLClassifier(C=C, delta=delta, tol=tol, **FAMILY)
-    else:
-        rival = SVR(C=C, epsilon=0.1)
-        ours = TKLRegressor(C=C, delta=delta, epsilon=0.1, tol=tol, **FAMILY)
+        return TKLClassifier(**settings, **FAMILY)
+    return TKLRegressor(epsilon=0.1, **settings, **FAMILY)
+
+
+def pair(name, C, n):
+    """Return the two fits as functions."""
+    X, y = load(name, n)
+    X = unit_range(X)
+    ours = learner(y, C=C, delta=0.5, tol=1e-2)
+    rival = SVC(C=C) if isinstance(ours, TKLClassifier) else SVR(C=C, epsilon=0.1)
     ours.fit(X[:50], y[:50])  # compile or load
     return len(y), lambda: rival.fit(X, y), lambda: ours.fit(X, y)
 
@@ -43,7 +45,7 @@ def pair(name, C, delta, tol, n=None):
 def against_svm():
     for name, n in (("abalone", 3300), ("ccpp", 7600), ("shill_bidding", 5000)):
         for C in (1.0, 100.0):
-            m, rival, ours = pair(name, C, 0.5, 1e-2, n)
+            m, rival, ours = pair(name, C, n)
             theirs, mine = measure(rival, ours, repeats=3, enough=20.0)
             yield {
                 "part": "svm", "set": name, "rows": m, "C": C, **times(theirs, mine),
@@ -55,7 +57,7 @@ def against_svm():
 def growth():
     rows = []
     for m in (1000, 2000, 4000, 8000):
-        _, rival, ours = pair("ccpp", 1.0, 0.5, 1e-2, m)
+        _, rival, ours = pair("ccpp", 1.0, m)
         found = measure(rival, ours, repeats=3, enough=20.0)
         rows.append({"part": "growth", "rows": m, **times(*found)})
     columns = list(rows[0])[2:]
@@ -73,26 +75,38 @@ def times(theirs, mine):
 
 
 def against_authors():
-    for (name, C, delta), seconds in AUTHORS.items():
+    for (name, C, delta), (seconds, objective) in AUTHORS.items():
+        X, y = load(name)
+        if name == "abalone":
+            y = y > np.median(y)
+        # The rows it had: on them the objectives agree, on others they do not.
+        rows = check_random_state(0).permutation(len(y))[: int(0.8 * len(y))]
+        X, y = X[rows], y[rows]
         for tol in (1e-3, 1e-6):
-            _, _, ours = pair(name, C, delta, tol)
-            ((_, taken, model),) = measure(ours, repeats=3)
+            ours = learner(y, C=C, delta=delta, tol=tol, normalize=False)
+            ours.fit(X, y)  # compile or load
+            ((_, taken, model),) = measure(lambda ours=ours: ours.fit(X, y), repeats=3)
             yield {
-                "part": "authors", "set": name, "C": C, "delta": delta, "theirs": seconds,
-                "ours": taken, "ratio": seconds / taken,
-                "our gap": model.dual_gap_ / model.objective_,
+                "set": name, "rows": len(y), "C": C, "delta": delta,
+                "their objective": f"{objective:g}", "our objective": f"{model.objective_:.5g}",
+                "our gap": model.dual_gap_ / model.objective_, "their CPU s": seconds,
+                "our CPU s": taken, "ratio": seconds / taken,
             }  # fmt: skip
 
 
 def main():
     record = records.start("tkl", delta=0.5, epsilon=0.1, tol=1e-2, **FAMILY)
-    record.rows = [*against_svm(), *growth(), *against_authors()]
+    record.rows = [*against_svm(), *growth()]
     record.save(records.path_of("tkl"))
+    record = records.start("tkl", epsilon=0.1, normalize=False, **FAMILY)
+    record.rows = list(against_authors())
+    record.save(records.path_of("tkl", "authors"))
     page()
 
 
 def page():
     record = records.load(records.path_of("tkl"))
+    authors = records.load(records.path_of("tkl", "authors"))
     write(
         "tkl",
         "Tessellated kernel learning: time of one fit",
@@ -101,10 +115,12 @@ def page():
         table(record.rows, "svm"),
         "Growth with the number of rows (ccpp, C = 1):",
         table(record.rows, "growth"),
-        "CPU seconds of the authors' package under Octave, on other hardware, at its own "
-        "tolerance, and ours:",
-        table(record.rows, "authors"),
-        records=[record],
+        "The same problem by the authors' package, on the same 80 % of the rows: raw kernels "
+        "(`normalize=False`), abalone above its median or not, housing in its own units. Theirs "
+        "ran earlier, under GNU Octave and to its own tolerance. Both ran on busy machines: the "
+        "ratios are orders of magnitude.",
+        table(authors.rows),
+        records=[record, authors],
     )
 
 

@@ -182,6 +182,23 @@ def test_code_of_the_pages_runs(page, tmp_path, monkeypatch):
         exec(block, namespace)
 
 
+def table_of_problems(page):
+    """Return {row: {column: cell}} of a page's table of problems, without marks."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    table = text.partition("| problem ")[2].partition("\n\n")[0]
+    lines = re.sub(r"\*\*|\\\*", "", table).splitlines()
+    header, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    return {name: dict(zip(header, cells, strict=True)) for name, *cells in rows}
+
+
+def test_figures_of_which_method_are_the_recorded_ones():
+    shown = table_of_problems("docs/which_method.md")
+    recorded = table_of_problems("benchmarks/results/which_method.md")
+    assert shown.keys() == recorded.keys() - {"CPU s of a fit"}
+    for name, cells in shown.items():
+        assert cells.items() <= recorded[name].items(), name
+
+
 def test_the_reference_lists_every_public_name():
     text = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
     listed = re.findall(r"^   ([\w.]+)$", text, re.M)

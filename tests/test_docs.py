@@ -208,7 +208,7 @@ def test_the_reference_lists_every_public_name():
 
 
 def test_the_gallery_lists_every_example():
-    examples = {path.name for path in (ROOT / "examples").glob("plot_*.py")}
+    examples = {path.name for path in (ROOT / "examples").rglob("plot_*.py")}
     conf = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
     assert set(re.findall(r'"(plot_\w+\.py)"', conf)) == examples
 

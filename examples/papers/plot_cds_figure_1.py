@@ -1,10 +1,11 @@
 """
-The error bound behind discriminative similarity
-================================================
+CDS, Figure 1: four labellings and their error bounds
+=====================================================
 
 Each labelling of unlabelled points makes a classifier, and the idea of the CDS paper is to look for
-the labelling whose classifier has the least error bound. The paper draws four labellings of the
-same points; here they have their bounds.
+the labelling whose classifier has the least error bound. The paper sketches four labellings of the
+same points, without data or numbers. Here two blobs have four labellings, and these have their
+bounds. The picture agrees with the paper in the idea; the bounds do not bear it out.
 """
 
 import matplotlib.pyplot as plt

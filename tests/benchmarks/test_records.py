@@ -106,7 +106,8 @@ def test_origin_names_every_commit_and_machine():
 
 def test_recorded_results_are_compact_and_complete():
     """What is in the repository has a header, one row a measurement, and belongs to a page."""
-    files = sorted(records.RESULTS.rglob("*.jsonl"))
+    cells = records.RESULTS / "papers"  # of the papers' protocols, in another form
+    files = [f for f in sorted(records.RESULTS.rglob("*.jsonl")) if cells not in f.parents]
     assert files
     for file in files:
         found = records.load(file)

@@ -10,7 +10,11 @@ from importlib import import_module
 from kernelfit.papers.protocol import Protocol
 
 # By name: where the protocol is.
-HOMES: dict[str, str] = {}
+HOMES: dict[str, str] = {
+    "dank": "kernelfit.papers.dank_tables",
+    "dank-functions": "kernelfit.papers.dank_functions",
+    "dank-large": "kernelfit.papers.dank_large",
+}
 
 
 @cache

@@ -101,5 +101,5 @@ PROTOCOL = Protocol(
     settings=SETTINGS,
     measure=measure,
     n_splits=n_splits,
-    baseline="SVR-CV",
+    baselines=("SVR-CV",),
 )

@@ -152,5 +152,5 @@ PROTOCOL = Protocol(
     measure=measure,
     n_splits=n_splits,
     left_out=frozenset(LEFT_OUT),
-    baseline="SVM-SMO exact",
+    baselines=("SVM-SMO exact",),
 )

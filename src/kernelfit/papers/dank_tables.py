@@ -325,5 +325,5 @@ PROTOCOL = Protocol(
     measure=measure,
     n_splits=n_splits,
     left_out=frozenset(MISSING),
-    baseline="SVM-CV",
+    baselines=("SVM-CV", "SVR-CV"),
 )  # fmt: skip

@@ -47,6 +47,7 @@ MAY_USE_SKLEARN = {
     # The shells and protocols of the papers.
     "papers/block_classifier.py",
     "papers/bmmc.py",
+    "papers/cds_tables.py",
     "papers/knpl_search.py",
     "papers/mmc.py",
     "papers/nadaraya_watson.py",

@@ -10,7 +10,7 @@ from importlib import import_module
 from kernelfit.papers.protocol import Protocol
 
 # By name: where the protocol is.
-HOMES: dict[str, str] = {}
+HOMES: dict[str, str] = {"cds": "kernelfit.papers.cds_tables"}
 
 
 @cache

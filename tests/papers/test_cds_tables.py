@@ -127,6 +127,7 @@ def test_points_that_estimators_get(data):
     assert points("ionosphere", "components").shape == (45, kept)
     np.testing.assert_allclose(np.linalg.norm(points("umist", "unit rows"), axis=1), 1.0)
     np.testing.assert_allclose(points("wine", "raw").std(axis=0), 1.0)
+    np.testing.assert_allclose(points("umist", "largest value 1") * np.abs(X).max(), X)
     graph = points("umist", "graph")
     assert graph.shape == (45, 45) and graph.nnz <= 45 * 11
     rows = points("umist", "embedding")

@@ -34,9 +34,6 @@ BENCHMARKS = {
     "mkl_tables": ("accuracy of multiple kernels by the papers' protocols", "1 h"),
     "cluster_study": ("a consensus of graphs beside single graphs, paired", "10 min"),
     "cluster_tables": ("KernelClustering beside scikit-learn's clusterings", "10 min"),
-    "cds_comparators": ("accuracy of the CDS paper's fifteen clusterings", "3 h"),
-    "cds_published": ("settings by which figures of the CDS paper come out", "10 min"),
-    "cds_tables": ("accuracy of clusterings, and learned against uniform weights", "2 h"),
 }
 
 

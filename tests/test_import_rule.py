@@ -47,15 +47,16 @@ MAY_USE_SKLEARN = {
     # The shells and protocols of the papers.
     "papers/block_classifier.py",
     "papers/bmmc.py",
+    "papers/cds_tables.py",
     "papers/dank_functions.py",
     "papers/dank_large.py",
     "papers/dank_tables.py",
     "papers/knpl_search.py",
     "papers/mmc.py",
     "papers/nadaraya_watson.py",
-    "papers/protocols.py",
     "papers/random_features.py",
     "papers/rim.py",
+    "papers/splits.py",
 }
 # Packages that only these may import.
 IMPORTERS = {"papers": {"cli", "kernelfit"}}

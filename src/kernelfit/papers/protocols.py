@@ -11,6 +11,7 @@ from kernelfit.papers.protocol import Protocol
 
 # By name: where the protocol is.
 HOMES: dict[str, str] = {
+    "cds": "kernelfit.papers.cds_tables",
     "dank": "kernelfit.papers.dank_tables",
     "dank-functions": "kernelfit.papers.dank_functions",
     "dank-large": "kernelfit.papers.dank_large",

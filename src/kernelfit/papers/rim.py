@@ -56,12 +56,11 @@ class RIMClustering(BaseFeatureSpaceClustering):
         The kernel, as for `CDSKClustering`, of any sign.
     gamma : {"median", "variance", "scale", "reconstruction"} or float, default="median"
         Of ``affinity="rbf"``, as for `CDSKClustering`.
-    penalty : float or "auto", default=1e-4
+    penalty : float or "auto", default="auto"
         Lambda: the larger, the smoother the borders and the more equal the probabilities. The
-        source leaves it to the user. The default was chosen with a look at the labels of iris and
-        digits. "auto" saw none: 1 / (2 n), a standard normal prior of the classifier as in logistic
-        regression with C = 1. It is as good for a few large clusters, and leaves many small ones
-        empty.
+        source leaves it to the user. "auto" is 1 / (2 n), a standard normal prior of the classifier
+        as in logistic regression with C = 1. For many small clusters it is too large, and leaves
+        some of them empty; 1e-4 does better on digits.
     max_iter : int, default=1000
         Bound on the number of iterations.
     tol : float, default=1e-5
@@ -132,7 +131,7 @@ class RIMClustering(BaseFeatureSpaceClustering):
         *,
         affinity="rbf",
         gamma="median",
-        penalty=1e-4,
+        penalty="auto",
         max_iter=1000,
         tol=1e-5,
         n_init=10,

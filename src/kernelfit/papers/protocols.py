@@ -10,7 +10,10 @@ from importlib import import_module
 from kernelfit.papers.protocol import Protocol
 
 # By name: where the protocol is.
-HOMES: dict[str, str] = {}
+HOMES: dict[str, str] = {
+    "tkl": "kernelfit.papers.tkl_tables",
+    "tkl-programme": "kernelfit.papers.tkl_programme",
+}
 
 
 @cache

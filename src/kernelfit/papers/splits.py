@@ -55,8 +55,21 @@ def four_fifths(
 ) -> tuple[Any, Any, Any, Any]:
     """Return X and y of 80 % of a set and of the rest, scaled by the former.
 
-    `test_size` is the share of the rest, or its number of rows. Classes keep their shares. Abalones
-    have more than eight rings, or not. The target of gas_turbine is the turbine's energy yield.
+    Classes keep their shares. Abalones have more than eight rings, or not. The target of
+    gas_turbine is the turbine's energy yield.
+
+    Parameters
+    ----------
+    name : str
+    split : int
+        Random seed.
+    scaler : transformer
+    test_size : float or int, default=0.2
+        Share of the rest, or its number of rows.
+
+    Returns
+    -------
+    X, y, X_test, y_test : ndarray
     """
     parts = load(name)
     X, y = parts["X"].astype(np.float64), parts["y"]

@@ -29,9 +29,7 @@ BENCHMARKS = {
     "auto_clock": ("AutoKernel under limits of time, beside busy processes", "25 min"),
     "auto_large": ("other learners beside AutoKernel on up to 10,000 rows", "10 min"),
     "which_method": ("who wins where: generated problems of known rule", "10 min"),
-    "tkl_tables": ("accuracy of TKL, SVM, forest and XGBoost by the paper's protocol", "1 h"),
     "dank_rules": ("rules for new points on few rows, as in a figure of DANK", "1 min"),
-    "mkl_tables": ("accuracy of multiple kernels by the papers' protocols", "1 h"),
     "cluster_study": ("a consensus of graphs beside single graphs, paired", "10 min"),
     "cluster_tables": ("KernelClustering beside scikit-learn's clusterings", "10 min"),
 }

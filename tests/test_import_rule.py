@@ -57,12 +57,15 @@ MAY_USE_SKLEARN = {
     "papers/random_features.py",
     "papers/rim.py",
     "papers/splits.py",
+    "papers/tkl_programme.py",
+    "papers/tkl_tables.py",
+    "papers/tree_search.py",
 }
 # Packages that only these may import.
 IMPORTERS = {"papers": {"cli", "kernelfit"}}
 MAY_USE_PRIVATE_SKLEARN = Path("utils", "sklearn_private.py")
 # Imported inside functions, by one module each.
-OPTIONAL = {"jinja2", "matplotlib", "torch", "triton", "dask", "ray"}
+OPTIONAL = {"cvxpy", "jinja2", "matplotlib", "torch", "triton", "dask", "ray", "xgboost"}
 OF_THE_COMMAND = {"typer", "rich", "pandas"}
 # A leading underscore means "used in its own package", also behind a dot. What others may reach:
 PROTOCOLS = {

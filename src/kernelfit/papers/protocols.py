@@ -15,6 +15,8 @@ HOMES: dict[str, str] = {
     "dank": "kernelfit.papers.dank_tables",
     "dank-functions": "kernelfit.papers.dank_functions",
     "dank-large": "kernelfit.papers.dank_large",
+    "tkl": "kernelfit.papers.tkl_tables",
+    "tkl-programme": "kernelfit.papers.tkl_programme",
 }
 
 

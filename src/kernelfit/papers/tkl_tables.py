@@ -187,5 +187,5 @@ PROTOCOL = Protocol(
     measure=measure,
     n_splits=_n_splits,
     left_out=frozenset(_LEFT_OUT),
-    baseline=SVM,
+    baselines=(SVM,),
 )

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from kernelfit.selection.ridge_cv import KernelRidgeClassifierCV, KernelRidgeRegressorCV
     from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
     from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
+    from kernelfit.selection.union_cv import KernelUnionClassifierCV, KernelUnionRegressorCV
     from kernelfit.utils.environment import show_versions
 
 __all__ = [
@@ -78,7 +79,9 @@ __all__ = [
     "KernelSVR",
     "KernelSVRCV",
     "KernelUnionClassifier",
+    "KernelUnionClassifierCV",
     "KernelUnionRegressor",
+    "KernelUnionRegressorCV",
     "MKLClassifier",
     "MKLClassifierCV",
     "MKLRegressor",
@@ -133,7 +136,9 @@ _HOME = {
     "KernelSVR": "kernelfit.estimators.svm",
     "KernelSVRCV": "kernelfit.selection.svm_cv",
     "KernelUnionClassifier": "kernelfit.estimators.union",
+    "KernelUnionClassifierCV": "kernelfit.selection.union_cv",
     "KernelUnionRegressor": "kernelfit.estimators.union",
+    "KernelUnionRegressorCV": "kernelfit.selection.union_cv",
     "MKLClassifier": "kernelfit.estimators.mkl",
     "MKLClassifierCV": "kernelfit.selection.mkl_cv",
     "MKLRegressor": "kernelfit.estimators.mkl",

@@ -12,6 +12,7 @@ WIDTHS = {"gammas": [0.1, 2.0], "Cs": [0.5, 4.0]}
 ETAS = {**WIDTHS, "etas": [float("inf"), 0.1]}
 BANK = ["linear", {"kernel": "rbf", "features": "each"}]
 MEMBERS = {"members": ["gaussian (standard)", "forest"], "cv": 2}
+UNION = {"families": ["gaussian", "tessellated"], "deltas": [0.1, 2.0], "cv": 2}
 OPTIONS = {
     "AutoKernelClassifier": MEMBERS,
     "AutoKernelRegressor": MEMBERS,
@@ -22,6 +23,8 @@ OPTIONS = {
     "GPKRegressorCV": {"degrees": [1, 2], "Cs": [0.5, 4.0], "epsilons": [0.1]},
     "KNPLClassifierCV": ETAS,
     "KernelClustering": {"max_clusters": 4},
+    "KernelUnionClassifierCV": {**UNION, "Cs": [0.5, 4.0]},
+    "KernelUnionRegressorCV": {**UNION, "Cs": [0.5, 4.0], "epsilons": [0.1]},
     "MKLClassifierCV": {"Cs": [0.5, 4.0], "kernels": BANK, "cv": 2},
     "MKLRegressorCV": {"Cs": [0.5, 4.0], "kernels": BANK, "epsilons": [0.1], "cv": 2},
     "KNPLRegressorCV": {**ETAS, "epsilons": [0.1]},
@@ -70,6 +73,8 @@ VARIANTS = [
     kernelfit.MKLClassifier(kernels=BANK, combination="easy", warm_start=True),
     kernelfit.MKLClassifier(kernels=BANK, combination="pwmk"),
     kernelfit.MKLRegressor(kernels=BANK, combination="alignf"),
+    kernelfit.MKLClassifier(kernels=BANK, cache_size=1e-3),
+    kernelfit.MKLRegressor(kernels=BANK, cache_size=1e-3, warm_start=True),
     kernelfit.NadarayaWatson("local"),
     kernelfit.TKLClassifier(kernel_sharing="joint"),
     kernelfit.TKLClassifier(warm_start=True, n_jobs=2),

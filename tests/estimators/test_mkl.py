@@ -23,7 +23,10 @@ from kernelfit import (
     MKLRegressorCV,
     TKLClassifier,
 )
+from kernelfit.estimators import bank as bank_module
+from kernelfit.estimators.multiple import COMBINATIONS
 from kernelfit.inspection import audit
+from kernelfit.kernels.standard import RBF
 from tests.reference import multiple_kernels as reference
 
 WIDTHS = [{"kernel": "rbf", "gamma": [0.01, 0.1, 1.0, 10.0]}, "linear"]
@@ -306,13 +309,74 @@ def test_warm_start_takes_fewer_steps_and_ends_alike():
     assert len(model.weights_) == 4 and audit(model, X, y).confirmed
 
 
-def test_memory_is_that_of_the_kernels_that_need_it():
+SMALL_BANK = [
+    {"kernel": "rbf", "gamma": [0.1, 1.0, 10.0]},
+    {"kernel": "poly", "degree": [1, 2], "coef0": 1.0},
+    {"kernel": "laplacian", "gamma": 0.5},
+    {"kernel": "rbf", "gamma": [0.2, 0.5], "features": "each"},
+]
+COMBINED = [
+    *((MKLClassifier, name, 2) for name in sorted(COMBINATIONS - {"bayes"} | {"easy"})),
+    *((MKLClassifier, name, 3) for name in ("lp", "align", "easy")),
+    *((MKLRegressor, name, 0) for name in ("simple", "average", "alignf", "pwmk")),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*indefinite kernel matrix")
+@pytest.mark.parametrize(("machine", "combination", "n_classes"), COMBINED)
+def test_matrices_beyond_memory_give_the_same_machine(machine, combination, n_classes, monkeypatch):
+    """A matrix takes 1.9 MB; all but factors of 0.5 MB are computed when needed."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 3))
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.standard_normal(500)
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    weight = rng.integers(1, 3, 500)
+    banks = []
+    make = bank_module.make_bank
+    monkeypatch.setattr(bank_module, "make_bank", lambda *a: banks.append(make(*a)) or banks[-1])
+    options = {"kernels": SMALL_BANK, "combination": combination, "C": 3.0, "tol": 1e-6}
+    whole, by_rows = (
+        machine(**options, cache_size=size).fit(X, y, sample_weight=weight) for size in (1000, 1.0)
+    )
+    assert not banks[0].on_demand and len(banks[1].on_demand) > 3 and len(banks[1].factors)
+    # A rule may count a row of value zero on either side: "pwmk" in steps of a row's share.
+    close = {"rtol": 0, "atol": 2e-3 if combination == "pwmk" else 1e-5}
+    assert_allclose(by_rows.weights_, whole.weights_, **close)
+    assert_allclose(
+        by_rows.objective_, whole.objective_, rtol=1e-3 if close["atol"] > 1e-4 else 3e-6
+    )
+    values = "decision_function" if n_classes else "predict"
+    assert_allclose(getattr(by_rows, values)(X), getattr(whole, values)(X), atol=10 * close["atol"])
+    if combination != "alignf_signed":
+        assert np.all(by_rows.dual_gap_ <= 1e-6 * by_rows.objective_)
+        if machine is MKLRegressor or n_classes == 2:
+            assert audit(by_rows, X, y, sample_weight=weight).confirmed
+
+
+def test_search_and_report_beyond_memory(caplog):
     X, y = moons(200)
-    few = [{"kernel": "rbf", "gamma": [0.1, 0.2], "features": "each"}]
-    MKLClassifier(kernels=few, cache_size=0.5).fit(X, y)
-    narrow = [{"kernel": "rbf", "gamma": [10.0, 20.0]}]
+    options = {"Cs": [1.0, 10.0], "kernels": SMALL_BANK[:2], "cv": 2, "search_tol": 1e-5}
+    searches = [MKLClassifierCV(**options, cache_size=size).fit(X, y) for size in (1000, 0.1)]
+    scores = [search.cv_results_["mean_test_score"] for search in searches]
+    assert_allclose(scores[1], scores[0], atol=0.011)
+    with caplog.at_level("INFO", logger="kernelfit"):
+        MKLClassifier(kernels=SMALL_BANK[:1], cache_size=0.1, verbose=1).fit(X, y)
+    assert "3 of 3 kernel matrices of 200 rows are beyond cache_size=0.1 MB" in caplog.text
+
+
+def test_what_needs_matrices_in_memory_is_refused_beyond():
+    X, y = moons(200)
+    for combination in ("bayes", "deep"):
+        model = MKLClassifier(kernels=SMALL_BANK[:1], combination=combination, cache_size=0.5)
+        message = rf"all in memory for combination='{combination}', take at most cache_size=0.5 MB"
+        with pytest.raises(ValueError, match=message + r", got 0\.61 MB for 2 of them"):
+            model.fit(X, y)
+    with pytest.raises(ValueError, match=r"known as positive semidefinite.*, got 200 rows"):
+        MKLClassifier(kernels=[lambda X, Y: X @ Y.T], cache_size=0.1).fit(X, y)
     with pytest.raises(ValueError, match=r"at most cache_size=0.5 MB, got 0\.61 MB for 2 of them"):
-        MKLClassifier(kernels=narrow, cache_size=0.5).fit(X, y)
+        K = np.stack([RBF(gamma)(X) for gamma in (10.0, 20.0)], axis=2)
+        MKLClassifier(kernels="precomputed", cache_size=0.5).fit(K, y)
 
 
 @pytest.mark.parametrize(

@@ -247,11 +247,13 @@ def test_machine_and_search_have_the_same_defaults(name):
     assert [parameter for parameter in search if parameter in shared] == order
     own = search.keys() - machine.keys()
     grids = {"gammas", "Cs", "etas", "epsilons", "deltas", "degrees", "scalings", "ps"}
+    grids |= {"tessellated_degrees", "bases"}
     extra = {"cv", "n_average", "scoring", "n_jobs", "checkpoint"}
     extra |= {"search_tol"} if iterates else set()
     assert own - grids == extra - machine.keys()
     for grid in own & grids:
-        assert grid[:-1] in machine and search[grid].default is None
+        single = "basis" if grid == "bases" else grid[:-1]
+        assert single in machine and search[grid].default is None
     assert search["cv"].default == (5 if iterates else None)
 
 

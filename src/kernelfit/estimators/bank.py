@@ -1,6 +1,7 @@
 """The bank of kernels that a user names: checked, resolved on the training data, normalised."""
 
 import itertools
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,10 +13,10 @@ from kernelfit.families.multiple.bank import (
     is_indefinite,
     make_bank,
 )
+from kernelfit.families.multiple.by_rows import MatrixRows
 from kernelfit.families.multiple.kernels import BankKernel
-from kernelfit.kernels.base import KernelFunction, StandardKernel
+from kernelfit.kernels.base import StandardKernel, is_psd
 from kernelfit.kernels.gram import c_ordered
-from kernelfit.kernels.rows import KernelRows
 from kernelfit.kernels.standard import gamma_of_name, kernel_from_name, scale_gamma
 from kernelfit.utils.validation import CheckedKernel, check_kernel_matrix
 
@@ -169,7 +170,7 @@ def _resolve_gamma(name, gamma, X, weight):
     return float(value)
 
 
-def build_bank(members, X, weight, normalize, cache_size):
+def build_bank(members, X, weight, normalize, cache_size, owner=""):
     """Return the normalised kernels and their matrices.
 
     Parameters
@@ -181,6 +182,8 @@ def build_bank(members, X, weight, normalize, cache_size):
     normalize : bool
     cache_size : float
         In MB.
+    owner : str, default=""
+        What needs all matrices in memory; otherwise entries may be computed when needed.
 
     Returns
     -------
@@ -188,16 +191,17 @@ def build_bank(members, X, weight, normalize, cache_size):
     bank : Bank
     """
     scaled = []
+    max_bytes = cache_size * 2**20
 
     def sources():
         for number, member in enumerate(members):
             name = f"kernel {number} of the bank ({member.kernel!r})"
-            source = _source(member, X, name)
+            source = _source(member, X, name, max_bytes)
             scale = _scale(source.diagonal, weight, normalize, name)
             scaled.append(BankKernel(member.kernel, member.features, scale))
             yield _multiple(source, scale)
 
-    bank = make_bank(len(X), sources(), cache_size * 2**20)
+    bank = make_bank(len(X), sources(), max_bytes, owner)
     return tuple(scaled), bank
 
 
@@ -231,18 +235,26 @@ def build_stack(stack, weight, normalize, cache_size):
     return np.array(scales), bank
 
 
-def _source(member, X, name):
+def _source(member, X, name, max_bytes):
     """Return where the matrix of a kernel comes from."""
     kernel, seen = member.kernel, member.select(X)
-    if isinstance(kernel, StandardKernel) and kernel.psd:
+    large = 8 * len(seen) ** 2 > max_bytes
+    if is_psd(kernel):
+        by_rows = MatrixRows(kernel, seen)
+        if not large and not isinstance(kernel, StandardKernel):  # single columns may be dear
+            K = np.ascontiguousarray(kernel(seen, seen), dtype=np.float64)
+            return replace(from_matrix(K), by_rows=by_rows)
         with np.errstate(over="ignore"):
-            rows = KernelRows(kernel, seen)
-            diagonal = rows.diagonal()
+            diagonal = by_rows.diagonal()
         if not np.isfinite(diagonal).all():
             raise ValueError(f"expected finite kernel values, got overflow in {name}")
-        return Source(diagonal, lambda i: rows.rows(np.array([i]))[0], lambda: kernel(seen))
-    if isinstance(kernel, KernelFunction) and kernel.psd:  # single columns may be dear
-        return from_matrix(np.ascontiguousarray(kernel(seen, seen), dtype=np.float64))
+        return Source(diagonal, by_rows.column, by_rows.whole, by_rows=by_rows)
+    if large:
+        raise ValueError(
+            f"expected {name} to be known as positive semidefinite, as those of names and of this "
+            f"package are, or a matrix of at most cache_size={max_bytes / 2**20:g} MB, which is "
+            f"tested, got {len(seen)} rows: raise cache_size"
+        )
     try:
         K = CheckedKernel(kernel).given(seen, seen)
     except ValueError as error:
@@ -274,4 +286,5 @@ def _multiple(source, scale):
         lambda i: scale * source.column(i),
         lambda: scale * source.whole(),
         source.dtype,
+        None if source.by_rows is None else source.by_rows.times(scale),
     )

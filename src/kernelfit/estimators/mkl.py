@@ -65,7 +65,9 @@ class MKLClassifier(ClassifierMachine, MultipleKernelMachine):
         Largest number of iterations for one kernel.
     cache_size : float, default=1000
         Memory in MB for the kernel matrices. Kernels of low rank, such as those of single features,
-        take little of it. A bank that needs more is refused.
+        take little of it. Where the bank needs more, kernel values are computed when needed, with
+        the same result up to `tol` and a certificate for the same problem. Refused are then the
+        combinations "bayes" and "deep", given matrices, and callables not from this package.
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution, weights included, where that has as many
         rows, classes and kernels.
@@ -285,7 +287,9 @@ class MKLRegressor(RegressorMachine, MultipleKernelMachine):
         Largest number of iterations for one kernel.
     cache_size : float, default=1000
         Memory in MB for the kernel matrices. Kernels of low rank, such as those of single features,
-        take little of it. A bank that needs more is refused.
+        take little of it. Where the bank needs more, kernel values are computed when needed, with
+        the same result up to `tol` and a certificate for the same problem. Refused are then the
+        combination "bayes", given matrices, and callables not from this package.
     warm_start : bool, default=False
         Whether `fit` starts from the previous solution, weights included, where that has as many
         rows, classes and kernels.

@@ -20,12 +20,19 @@ from kernelfit.learners.multiple.learner import MultipleLearner, average, make_f
 from kernelfit.learners.multiple.proportional import proportional
 from kernelfit.learners.positive_matrix import merge_rows
 from kernelfit.tasks.multiclass import problem_coef
+from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval, StrOptions
 from kernelfit.utils.validation import as_plain
 
 COMBINATIONS = {
     "average", "simple", "lp", "align", "alignf", "alignf_signed", "pwmk", "bayes",
 }  # fmt: skip
+_WHOLE = {"bayes", "deep"}  # which need all matrices in memory
+_ENTRY_SECONDS = 2e-9  # a kernel value, roughly
+_BEYOND = (
+    "%d of %d kernel matrices of %d rows are beyond cache_size=%g MB: their values are computed "
+    "when needed, about %.2g s each time and tens of times in all, or three times a kernel for pwmk"
+)
 # Products of two values of the last layer, which cubes those of the layer before, are finite.
 _MAX_DEEP = 1e150
 
@@ -114,7 +121,12 @@ class MultipleKernelMachine(KernelMachine):
             scale = self.normalize and not deep
             if self.normalize and deep:
                 members = [BankKernel(CosineKernel(m.kernel), m.features) for m in members]
-            self.bank_, bank = build_bank(members, X, weight, scale, self.cache_size)
+            owner = f"combination={self.combination!r}" if self.combination in _WHOLE else ""
+            self.bank_, bank = build_bank(members, X, weight, scale, self.cache_size, owner)
+            if self.verbose and not bank.in_memory:
+                seconds = _ENTRY_SECONDS * len(bank.on_demand) * bank.n**2
+                number = len(bank.on_demand), bank.size, bank.n, self.cache_size, seconds
+                show_progress().info(_BEYOND, *number)
             self.scales_ = np.array([member.scale for member in self.bank_])
             make_kernel = functools.partial(WeightedSum, self.bank_)
         if self.combination == "bayes":

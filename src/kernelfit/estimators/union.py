@@ -83,7 +83,7 @@ class UnionMachine(KernelMachine):
         if len(self.kernels):
             columns = getattr(self, "feature_names_in_", None)
             given = resolve_bank(self.kernels, X, weight, columns)
-            members, bank = build_bank(given, X, weight, True, self.cache_size)
+            members, bank = build_bank(given, X, weight, True, self.cache_size, "a union")
             sets.append(BankAtoms(bank, members))
             hull.extend(members)
         self.hull_ = tuple(hull)

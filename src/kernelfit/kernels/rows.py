@@ -76,19 +76,19 @@ class KernelRows:
 
     def rows(self, idx: Array) -> Array:
         """Return k(X[idx], X), of shape (len(idx), n)."""
-        out = self._values(idx, None)
+        out = self.values(idx, None)
         out[np.arange(len(idx)), idx] = self._diagonal[idx]
         return out
 
     def block(self, idx: Array) -> Array:
         """Return k(X[idx], X[idx]), of shape (len(idx), len(idx))."""
-        out = self._values(idx, idx)
+        out = self.values(idx, idx)
         np.fill_diagonal(out, self._diagonal[idx])
         return out
 
     def product(self, idx: Array, coef: Array) -> Array:
         """Return k(X, X[idx]) @ coef in float64, without keeping the kernel values."""
-        out = np.zeros(self.n)
+        out = np.zeros((self.n, *coef.shape[1:]))
 
         def add(columns: range) -> None:
             for start in range(0, len(idx), TILE_ROWS):
@@ -96,12 +96,17 @@ class KernelRows:
                 places = np.arange(len(idx[part]))
                 for first, tile in self.evaluator.tiles(idx[part], None, columns):
                     target = out[first : first + tile.shape[1]]
-                    add_rows(tile.astype(self.dtype, copy=False), places, coef[part], target)
+                    tile = tile.astype(self.dtype, copy=False)
+                    if coef.ndim > 1:
+                        target += tile.T @ coef[part]
+                    else:
+                        add_rows(tile, places, coef[part], target)
 
         self._spread(add, len(idx), self.n)
         return out
 
-    def _values(self, idx: Array, columns: Array | None) -> Array:
+    def values(self, idx: Array, columns: Array | None) -> Array:
+        """Return k(X[idx], X[columns]), of all columns when None; no entry is on the diagonal."""
         width = self.n if columns is None else len(columns)
         out = np.empty((len(idx), width), dtype=self.dtype)
 

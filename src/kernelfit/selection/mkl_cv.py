@@ -36,12 +36,6 @@ class MultipleKernelSearch(KernelSearch):
         "cache_size",
     )
 
-    def _machine(self, **params):
-        machine = super()._machine(**params)
-        if hasattr(self, "feature_names_in_"):  # by which kernels may name their features
-            machine.feature_names_in_ = self.feature_names_in_
-        return machine
-
     def _kernel_params(self, X, weight):
         """Return the parameters of the families of the grid."""
         if self.combination != "lp":
@@ -116,7 +110,7 @@ class MKLClassifierCV(ClassifierMixin, MultipleKernelSearch):
     max_iter : int, default=1000
         Largest number of rounds in one problem.
     cache_size : float, default=1000
-        Memory in MB for the kernel matrices of one job. A bank that needs more is refused.
+        Memory in MB for the kernel matrices of one job; see `MKLClassifier`.
     n_jobs : int, default=None
         Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
         backend of joblib is in force. The result does not depend on it.
@@ -286,7 +280,7 @@ class MKLRegressorCV(RegressorMixin, MultipleKernelSearch):
     max_iter : int, default=1000
         Largest number of rounds in one problem.
     cache_size : float, default=1000
-        Memory in MB for the kernel matrices of one job. A bank that needs more is refused.
+        Memory in MB for the kernel matrices of one job; see `MKLRegressor`.
     n_jobs : int, default=None
         Number of cells, a kernel on a fold each, worked on at a time: in processes, unless a
         backend of joblib is in force. The result does not depend on it.

@@ -6,7 +6,7 @@ from typing import ClassVar
 from kernelfit.families.psd.family import SCALINGS
 from kernelfit.learners.positive_matrix import SOLVERS
 from kernelfit.selection.search import KernelSearch
-from kernelfit.selection.values import not_negative
+from kernelfit.selection.values import not_negative, whole_numbers
 from kernelfit.utils.sklearn_private import StrOptions
 
 _DELTAS, _DEGREES = (0.1, 0.5, 2.0), (1, 2, 3)
@@ -42,10 +42,7 @@ class PositiveMatrixSearch(KernelSearch):
         return [{"degree": degree} for degree in self._degrees(_DEGREES)]
 
     def _degrees(self, default):
-        degrees = not_negative(default if self.degrees is None else self.degrees, "degrees")
-        if any(degree != int(degree) for degree in degrees):
-            raise ValueError(f"expected degrees to be a list of integers, got {self.degrees!r}")
-        return [int(degree) for degree in degrees]
+        return whole_numbers(default if self.degrees is None else self.degrees, "degrees")
 
     def _tessellated_params(self, X):
         """Return all combinations of the axes that are given, or by default a few of them."""

@@ -138,7 +138,10 @@ class KernelSearch(BaseEstimator):
     def _machine(self, **params):
         """Return an unfitted machine with the search's fixed parameters and others."""
         fixed = {name: getattr(self, name) for name in (*self._names, "verbose")}
-        return self._machine_class(**{**fixed, **params})
+        machine = self._machine_class(**{**fixed, **params})
+        if hasattr(self, "feature_names_in_"):  # by which kernels may name their features
+            machine.feature_names_in_ = self.feature_names_in_
+        return machine
 
     def _grid(self, X, y, weight):
         epsilons, Cs = self._epsilon_values(y, weight), self._costs(X, y, weight)

@@ -33,7 +33,7 @@ def tabulate(
     for name in params[0]:
         column = np.empty(len(params), dtype=object)
         column[:] = [candidate[name] for candidate in params]
-        values = column if name in ("eta", "scaling") else column.astype(np.float64)
+        values = column if name in ("basis", "eta", "scaling") else column.astype(np.float64)
         results[f"param_{name}"] = np.ma.MaskedArray(values, mask=False)
     results["params"] = list(params)
     for k in range(scores.shape[1]):

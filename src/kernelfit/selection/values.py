@@ -17,6 +17,14 @@ def not_negative(values, name):
     return _numbers(values, name, "numbers >= 0", lambda array: array >= 0)
 
 
+def whole_numbers(values, name):
+    """Return values as a list of integers; ValueError unless they are a list of such, >= 0."""
+    numbers = not_negative(values, name)
+    if any(number != int(number) for number in numbers):
+        raise ValueError(f"expected {name} to be a list of integers, got {values!r}")
+    return [int(number) for number in numbers]
+
+
 def _numbers(values, name, kind, allowed):
     array = numbers_in(values)
     if array.ndim != 1 or not array.size or not np.all(allowed(array) & np.isfinite(array)):

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from kernelfit.families.multiple.bank import from_matrix, make_bank
 from kernelfit.families.multiple.weights import SimplexWeights
+from kernelfit.kernels.gram import DenseGram
 from kernelfit.kernels.standard import RBF, Linear, Polynomial
 from kernelfit.learners.multiple.alignment import align, alignf, alignf_signed
 from kernelfit.learners.multiple.easy import easy
@@ -106,7 +107,7 @@ def test_weights_are_repetitions(rule):
 def fold_numbers(p):
     """Return the fold of every row."""
     number = np.empty(N, dtype=int)
-    for k, rows in enumerate(folds(p, MEAN, ONES)):
+    for k, rows in enumerate(folds(p, DenseGram(MEAN), ONES)):
         number[rows] = k
     return number
 
@@ -148,7 +149,7 @@ def test_proportional_depends_on_values_alone(classify):
 
 @pytest.mark.parametrize(("rows", "expected"), [([3], 1), ([3] * 5, 1), ([3, 4, 3], 2)])
 def test_folds_are_as_many_as_different_rows(rows, expected):
-    found = folds(np.ones(len(rows)), MEAN[np.ix_(rows, rows)], np.ones(len(rows)))
+    found = folds(np.ones(len(rows)), DenseGram(MEAN[np.ix_(rows, rows)]), np.ones(len(rows)))
     assert len(found) == expected
     assert_array_equal(np.sort(np.concatenate(found)), np.arange(len(rows)))
 

@@ -3,17 +3,20 @@ r"""The Gram matrices of many kernels on the training points.
 A kernel of low rank, such as any smooth one of a single feature, is kept as a factor,
 :math:`K_m = F_m F_m^\top`, found by a Cholesky decomposition with pivots and equal to the matrix up
 to rounding. Of 325 kernels, 13 on all and 13 on each of 24 features, little more than the 13 take
-memory and time. The others are kept whole.
+memory and time. The others are kept whole where all of them fit; otherwise factors take at most
+half of the memory, and the entries of all other matrices are computed when needed.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import daxpy
 
+from kernelfit.families.multiple.by_rows import FactoredGram, MatrixRows, sum_by_rows
+from kernelfit.kernels.gram import DenseGram, Gram
 from kernelfit.linalg.indexed import add_rows
 
 Array = NDArray[Any]
@@ -22,7 +25,8 @@ Array = NDArray[Any]
 _FACTOR_RATIO, _MAX_RANK = 4, 160
 # Smooth kernels have eigenvalues that fall geometrically or faster: after a part of the rank
 # the diagonal must have fallen by that part of the way, in digits. Few columns say little.
-_PART, _MIN_LOOK = 0.25, 8
+_PART, _MIN_LOOK = 0.5, 8
+_FACTOR_SHARE = 0.5  # of the memory for factors, where not all matrices fit
 # What the diagonal may keep, relative to its largest entry: the rounding of the entries themselves.
 _RESIDUAL = 8.0 * float(np.finfo(np.float64).eps)
 # What it may fall below zero, relative to that. Beyond, pivots are noise, which columns amplify.
@@ -34,15 +38,16 @@ _DOUBLE = np.dtype(np.float64)
 
 @dataclass(frozen=True, eq=False)
 class Bank:
-    """Gram matrices, each whole or as a factor.
+    """Gram matrices, each whole, as a factor or computed when needed.
 
     Attributes
     ----------
     n : int
         Number of points.
     dense : tuple of ndarray of shape (n, n)
+        Empty where entries are computed when needed.
     dense_places : ndarray of int
-        Which of the kernels these are.
+        Which of the kernels `dense` or `on_demand` are.
     factors : ndarray of shape (total_rank, n)
         The columns of all factors, as rows, kernel by kernel.
     owners : ndarray of shape (total_rank,)
@@ -51,6 +56,10 @@ class Bank:
         Number of kernels.
     dtype : dtype, default=float64
         To which entries are rounded; float32 where that is so of any matrix.
+    on_demand : tuple of MatrixRows, default=()
+        The matrices whose entries are computed when needed.
+    cache_bytes : float, default=infinity
+        Memory for the rows of a sum of these.
     """
 
     n: int
@@ -60,10 +69,17 @@ class Bank:
     owners: Array
     size: int
     dtype: np.dtype[Any] = _DOUBLE
+    on_demand: tuple[MatrixRows, ...] = ()
+    cache_bytes: float = np.inf
 
     def respond(self, beta: Array) -> "BankProducts":
         """Return the products of all matrices with some vectors, of shape (n_tasks, n)."""
-        whole = np.zeros((len(beta), len(self.dense), self.n))
+        whole = np.zeros((len(beta), len(self.dense_places), self.n))
+        if self.on_demand:
+            support = np.flatnonzero(beta.any(axis=0))
+            for k, source in enumerate(self.on_demand):
+                whole[:, k] = source.product(support, beta[:, support].T).T
+            return BankProducts(self, beta, whole, beta @ self.factors.T)
         for b, out in zip(beta, whole, strict=True):
             support = np.flatnonzero(b)
             if 2 * len(support) < self.n:  # few rows are read, instead of all
@@ -73,6 +89,44 @@ class Bank:
                 for K, row in zip(self.dense, out, strict=True):
                     np.matmul(K, b, out=row)
         return BankProducts(self, beta, whole, beta @ self.factors.T)
+
+    def gram(self, weights: Array) -> Gram:
+        """Return the sum of the matrices with some weights, by rows where they do not fit."""
+        if self.in_memory:
+            return DenseGram(self.combine(weights), self.dtype)
+        parts = [
+            (float(weights[m]), source)
+            for source, m in zip(self.on_demand, self.dense_places, strict=True)
+            if weights[m] != 0.0
+        ]
+        rows = sum_by_rows(parts, self.n, self.cache_bytes)
+        return FactoredGram(rows, self.factors, weights[self.owners])
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether no entries are computed when needed."""
+        return not self.on_demand
+
+    def select(self, m: int, rows: Any = slice(None)) -> "Bank":
+        """Return the bank of one kernel, on some of the points."""
+        place = np.flatnonzero(self.dense_places == m)
+        factor = self.factors[self.owners == m][:, rows]
+        return replace(
+            self,
+            n=factor.shape[1],
+            dense=tuple(self.dense[k][rows][:, rows] for k in place if self.in_memory),
+            on_demand=tuple(self.on_demand[k].take(rows) for k in place if not self.in_memory),
+            dense_places=np.zeros(len(place), dtype=np.intp),
+            factors=factor,
+            owners=np.zeros(len(factor), dtype=np.intp),
+            size=1,
+        )
+
+    def tiles(self, rows: slice, columns: slice) -> list[Array]:
+        """Return blocks of the matrices that are no factors, in the order of `dense_places`."""
+        if self.in_memory:
+            return [K[rows, columns] for K in self.dense]
+        return [source.between(rows, columns) for source in self.on_demand]
 
     def combine(self, weights: Array) -> Array:
         """Return the sum of the matrices with some weights, as a new array."""
@@ -116,9 +170,12 @@ class Bank:
     def diagonals(self) -> Array:
         """Return the diagonals of all matrices, of shape (size, n)."""
         out = np.zeros((self.size, self.n))
-        for K, m in zip(self.dense, self.dense_places, strict=True):
+        matrices: tuple[Any, ...] = self.dense or self.on_demand
+        for K, m in zip(matrices, self.dense_places, strict=True):
             out[m] = K.diagonal()
-        np.add.at(out, self.owners, self.factors**2)
+        for m in np.unique(self.owners):
+            F = self.factors[self.owners == m]
+            out[m] = np.einsum("ri,ri->i", F, F)
         return out
 
     def sum_of_squares(self, scale: float = 1.0) -> Array:
@@ -147,14 +204,6 @@ class Bank:
             out[m] = np.vdot(M, K)
         np.add.at(out, self.owners, np.einsum("ri,ri->r", self.factors @ M, self.factors))
         return out
-
-    def matrix(self, m: int) -> Array:
-        """Return one of the matrices."""
-        place = np.flatnonzero(self.dense_places == m)
-        if place.size:
-            return np.asarray(self.dense[place[0]])
-        rows = self.factors[self.owners == m]
-        return np.asarray(rows.T @ rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +263,7 @@ class BankProducts:
         return BankProducts(self.bank, *((1.0 - t) * mine + t * theirs for mine, theirs in pairs))
 
 
-def make_bank(n: int, sources: Iterable["Source"], max_bytes: float) -> Bank:
+def make_bank(n: int, sources: Iterable["Source"], max_bytes: float, owner: str = "") -> Bank:
     """Return the bank of some kernels.
 
     Parameters
@@ -224,6 +273,8 @@ def make_bank(n: int, sources: Iterable["Source"], max_bytes: float) -> Bank:
     sources : iterable of Source
         One a kernel.
     max_bytes : float
+    owner : str, default=""
+        What needs all matrices in memory; otherwise entries may be computed when needed.
 
     Returns
     -------
@@ -232,38 +283,51 @@ def make_bank(n: int, sources: Iterable["Source"], max_bytes: float) -> Bank:
     Raises
     ------
     ValueError
-        Where the matrices take more than `max_bytes`.
+        Where the matrices take more than `max_bytes` and not all can be computed when needed.
     """
+    factors: dict[int, Array] = {}
+    by_rows: list[MatrixRows | None] = []
     dense: list[Array] = []
     places: list[int] = []
-    factors: list[Array] = [np.empty((0, n))]
-    owners: list[Array] = [np.empty(0, dtype=np.intp)]
-    used, size, dtype = 0, 0, _DOUBLE
+    held, size, dtype, fits = 0, 0, _DOUBLE, True
     for m, source in enumerate(sources):
         size += 1
         dtype = min(dtype, source.dtype, key=_digits)
+        by_rows.append(None if owner else source.by_rows)
         rows = source.factor(min(n // _FACTOR_RATIO, _MAX_RANK))
-        used += 8 * n * (n if rows is None else len(rows))
-        if used > max_bytes:
-            raise ValueError(
-                f"expected kernels whose matrices take at most cache_size={max_bytes / 2**20:g} "
-                f"MB, got {used / 2**20:.3g} MB for {size} of them on {n} rows: use fewer or "
-                "raise cache_size"
-            )
-        if rows is None:
-            dense.append(source.whole())
-            places.append(m)
+        if rows is not None and held + rows.nbytes <= max_bytes:
+            factors[m] = rows
+            held += rows.nbytes
         else:
-            factors.append(rows)
-            owners.append(np.full(len(rows), m, dtype=np.intp))
+            places.append(m)
+        used = held + 8 * n * n * len(places)
+        fits = fits and used <= max_bytes
+        if fits and m not in factors:
+            dense.append(source.whole())
+        elif not fits:
+            dense.clear()
+            if any(by_rows[m] is None for m in places):
+                where = f", all in memory for {owner}," if owner else ""
+                raise ValueError(
+                    f"expected kernels whose matrices{where} take at most "
+                    f"cache_size={max_bytes / 2**20:g} MB, got {used / 2**20:.3g} MB for {size} of "
+                    f"them on {n} rows: use fewer or raise cache_size"
+                )
+    for m in sorted(factors, key=lambda m: len(factors[m]), reverse=True):
+        if not fits and held > _FACTOR_SHARE * max_bytes and by_rows[m] is not None:
+            held -= factors.pop(m).nbytes
+            places.append(m)
+    places.sort()
     return Bank(
         n,
         tuple(dense),
         np.array(places, dtype=np.intp),
-        np.concatenate(factors),
-        np.concatenate(owners),
+        np.concatenate([np.empty((0, n)), *factors.values()]),
+        np.repeat(np.array(list(factors), dtype=np.intp), [len(F) for F in factors.values()]),
         size,
         dtype,
+        () if fits else tuple(found for m in places if (found := by_rows[m]) is not None),
+        max_bytes - held,
     )
 
 
@@ -284,12 +348,15 @@ class Source:
         Returns the matrix, symmetric and in C order.
     dtype : dtype, default=float64
         To which its entries are rounded, whatever they are kept in.
+    by_rows : MatrixRows, default=None
+        The same matrix, computed when needed; None where it must be in memory.
     """
 
     diagonal: Array
     column: Callable[[int], Array]
     whole: Callable[[], Array]
     dtype: np.dtype[Any] = _DOUBLE
+    by_rows: MatrixRows | None = None
 
     def factor(self, max_rank: int) -> Array | None:
         """Return F' with K = F F' up to rounding, or None where the rank is larger.

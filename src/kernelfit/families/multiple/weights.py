@@ -30,7 +30,8 @@ from typing import Any
 import numpy as np
 
 from kernelfit.families.multiple.bank import Array, Bank, BankProducts
-from kernelfit.kernels.gram import DenseGram
+from kernelfit.families.multiple.by_rows import FactoredGram
+from kernelfit.kernels.gram import DenseGram, Gram
 
 # Of the largest weight: smaller ones are zero, and centres do not fall below, from where a kernel
 # could not come back.
@@ -49,7 +50,7 @@ class KernelWeights(ABC):
 
     def __init__(self, bank: Bank, make_kernel: Callable[[Array], Any]) -> None:
         self.bank, self._make_kernel = bank, make_kernel
-        self._latest: tuple[Any, Any] = None, None
+        self._latest: tuple[Array | None, Gram | None] = None, None
 
     @abstractmethod
     def best(self, d: Array) -> tuple[Array, float]:
@@ -73,13 +74,17 @@ class KernelWeights(ABC):
         """Return the response to dual solutions of shape (n_tasks, n)."""
         return WeightsResponse(self, self.bank.respond(beta))
 
-    def gram(self, theta: Array, update: Array | None = None, few: bool = False) -> DenseGram:
+    def gram(self, theta: Array, update: Array | None = None, few: bool = False) -> Gram:
         """Return the sum of the matrices, plus L L' for an update L."""
-        latest, K = self._latest
-        if latest is not theta:
-            K = self.bank.combine(theta)
-            self._latest = theta, K
-        return DenseGram(K if update is None else K + update @ update.T, self.bank.dtype)
+        latest, gram = self._latest
+        if gram is None or latest is not theta:
+            gram = self.bank.gram(theta)
+            self._latest = theta, gram
+        if update is None:
+            return gram
+        if gram.whole is None:
+            return FactoredGram(gram, update.T, np.ones(update.shape[1]))
+        return DenseGram(gram.whole + update @ update.T, gram.dtype)
 
     def penalty(self, theta: Array) -> float:
         """Return 0: all allowed weights are alike."""

@@ -162,4 +162,5 @@ class BankAtoms:
         return [Atom(int(m), float(forms[m]), partial(self._make, int(m))) for m in order]
 
     def _make(self, m: int) -> tuple[Any, Source]:
-        return self.members[m], from_matrix(self.bank.matrix(m), self.bank.dtype)
+        matrix = self.bank.select(m).combine(np.ones(1))
+        return self.members[m], from_matrix(matrix, self.bank.dtype)

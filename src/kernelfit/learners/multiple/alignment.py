@@ -31,6 +31,7 @@ _RIDGE = 1e-12
 # Eigenvalues of the scaled M below this fraction of the largest have no digits that a change of the
 # matrices by rounding would leave.
 _CUTOFF = 1e-10
+_BLOCK = 256  # rows and columns of all matrices that are worked on at a time
 
 
 def align(family: KernelWeights, tasks: Tasks, weight: Array) -> Array:
@@ -99,10 +100,6 @@ def centred_products(bank: Bank, targets: Array, weight: Array) -> tuple[Array, 
     root = np.sqrt(share)
     y = (targets - (targets @ share)[:, None]) * root
     F = (bank.factors - (bank.factors @ share)[:, None]) * root
-    whole = []
-    for K in bank.dense:
-        row = K @ share
-        whole.append(root[:, None] * (K - row[:, None] - row + row @ share) * root)
     M, a = np.zeros((bank.size, bank.size)), np.zeros(bank.size)
     np.add.at(a, bank.owners, ((F @ y.T) ** 2).sum(axis=1))
     owners, starts = np.unique(bank.owners, return_index=True)
@@ -111,11 +108,29 @@ def centred_products(bank: Bank, targets: Array, weight: Array) -> tuple[Array, 
         M[np.ix_(owners, owners)] = np.add.reduceat(
             np.add.reduceat(squares, starts, axis=0), starts, axis=1
         )
-    for i, m in enumerate(bank.dense_places):
-        a[m] = np.sum((y @ whole[i]) * y)
-        if len(owners):
-            forms = np.einsum("ri,ri->r", F @ whole[i], F)
-            M[m, owners] = M[owners, m] = np.add.reduceat(forms, starts)
-        for j in range(i + 1):
-            M[m, bank.dense_places[j]] = M[bank.dense_places[j], m] = np.vdot(whole[i], whole[j])
+    places = bank.dense_places
+    if not len(places):
+        return M, a
+    means = bank.respond(share[None]).whole[0]
+    means -= 0.5 * (means @ share)[:, None]  # two of them are the row, the column and the mean
+    ends = [*starts[1:], len(bank.owners)]
+    blocks = [slice(k, k + _BLOCK) for k in range(0, bank.n, _BLOCK)]
+    for number, rows in enumerate(blocks):
+        for columns in blocks[number:]:
+            twice = 1.0 if rows == columns else 2.0
+            K = np.stack(bank.tiles(rows, columns))
+            K -= means[:, rows, None] + means[:, None, columns]
+            K *= root[rows, None] * root[columns]
+            a[places] += twice * np.einsum(
+                "ti,mij,tj->m", y[:, rows], K, y[:, columns], optimize=True
+            )
+            flat = K.reshape(len(places), -1)
+            M[np.ix_(places, places)] += twice * (flat @ flat.T)
+            if len(owners):
+                parts = (
+                    F[s:e, rows].T @ F[s:e, columns] for s, e in zip(starts, ends, strict=True)
+                )
+                products = twice * (flat @ np.stack([part.ravel() for part in parts], axis=1))
+                M[np.ix_(places, owners)] += products
+                M[np.ix_(owners, places)] += products.T
     return M, a

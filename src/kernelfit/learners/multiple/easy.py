@@ -20,7 +20,7 @@ import numpy as np
 
 from kernelfit.families.multiple.bank import Array
 from kernelfit.families.multiple.weights import KernelWeights
-from kernelfit.kernels.gram import DenseGram
+from kernelfit.kernels.gram import Gram
 from kernelfit.learners.learner import Tasks
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.tasks.task import Task
@@ -47,14 +47,14 @@ def easy(family: KernelWeights, tasks: Tasks, weight: Array, *, lam: float) -> A
         They sum to one.
     """
     bank = family.bank
-    gram = DenseGram(bank.combine(np.ones(bank.size)), bank.dtype)
+    gram = bank.gram(np.ones(bank.size))
     margins = np.stack([_margin(gram, task.p, weight, lam) for task in tasks])
     forms = np.maximum(bank.respond(margins).forms(), 0.0)
     total = float(forms.sum())
     return forms / total if total > 0.0 else family.initial
 
 
-def _margin(gram: DenseGram, y: Array, weight: Array, lam: float) -> Array:
+def _margin(gram: Gram, y: Array, weight: Array, lam: float) -> Array:
     """Return Y gamma of one task."""
     if lam == 1.0:
         beta = y * weight

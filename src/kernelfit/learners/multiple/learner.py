@@ -12,7 +12,6 @@ import numpy as np
 
 from kernelfit.families.multiple.bank import Array
 from kernelfit.families.multiple.weights import BallWeights, KernelWeights, SimplexWeights
-from kernelfit.kernels.gram import DenseGram
 from kernelfit.learners.learner import Learned, Rows, Tasks, path_by_starts
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.solvers.result import Callback, DualResult, Ending, FloatArray
@@ -109,7 +108,7 @@ class MultipleLearner:
         Weights of both signs may make it indefinite, and a test of the matrix may miss that.
         """
         signed = bool(weights.min() < 0.0)
-        gram = DenseGram(self.family.bank.combine(weights), self.family.bank.dtype)
+        gram = self.family.bank.gram(weights)
         results = [
             solve_dual(
                 gram,

@@ -17,13 +17,15 @@ References
 
 import numpy as np
 
-from kernelfit.families.multiple.bank import Array
+from kernelfit.families.multiple.bank import Array, Bank
 from kernelfit.families.multiple.weights import KernelWeights
+from kernelfit.kernels.gram import Gram
 from kernelfit.learners.learner import Tasks
 from kernelfit.solvers.dual.solve import solve_dual
 from kernelfit.tasks.task import Task
 
 _FOLDS = 3
+_PAIRS = 256  # rows whose kernel matrix is computed where only that of neighbours is wanted
 _EQUAL = 1e-12  # of the squared norms: a squared distance below it is rounding
 _TOL, _MAX_ITER = 1e-2, 1000  # before the last steps, by which weights equal repeated rows
 
@@ -51,36 +53,39 @@ def proportional(
     """
     bank = family.bank
     # Of equal scale, so that no kernel alone says which rows are equal.
-    K = bank.combine(1.0 / np.average(bank.diagonals(), axis=1, weights=weight))
-    parts = [folds(task.p, K, weight) for task in tasks]
+    total = bank.gram(1.0 / np.average(bank.diagonals(), axis=1, weights=weight))
+    parts = [folds(task.p, total, weight) for task in tasks]
+    del total  # before other matrices take its memory
     measured = [pair for pair in zip(tasks, parts, strict=True) if len(pair[1]) > 1]
     if not measured:
         return family.initial
     found = np.zeros(bank.size)
     for m in range(bank.size):
-        K = bank.matrix(m)
-        found[m] = np.mean([_alone(K, *pair, weight, classify) for pair in measured])
+        found[m] = np.mean([_alone(bank, m, *pair, weight, classify) for pair in measured])
     merit = np.maximum(found - delta, 0.0) if classify else found.sum() - found
-    total = float(merit.sum())
-    return merit / total if total > 0.0 else family.initial
+    mass = float(merit.sum())
+    return merit / mass if mass > 0.0 else family.initial
 
 
-def _alone(K: Array, task: Task, parts: list[Array], weight: Array, classify: bool) -> float:
+def _alone(
+    bank: Bank, m: int, task: Task, parts: list[Array], weight: Array, classify: bool
+) -> float:
     """Return the accuracy or the mean squared error of one kernel out of the folds."""
-    loss = np.zeros(task.n)
+    loss, alone = np.zeros(task.n), np.ones(1)
+    gram = bank.select(m).gram(alone)
     for k, out in enumerate(parts):
         inside = np.concatenate(parts[:k] + parts[k + 1 :])
         part = task.take(inside)
-        block = np.ascontiguousarray(K[np.ix_(inside, inside)])
+        inner = bank.select(m, inside).gram(alone)
         machine = solve_dual(
-            block, part, tol=_TOL, max_iter=_MAX_ITER, assume_psd=True, polish=True
+            inner, part, tol=_TOL, max_iter=_MAX_ITER, assume_psd=True, polish=True
         )
-        f = K[np.ix_(out, inside)] @ machine.x + machine.intercept
+        f = gram.product(inside, machine.x)[out] + machine.intercept
         loss[out] = f * task.p[out] > 0.0 if classify else (f - task.p[out]) ** 2
     return float(np.average(loss, weights=weight))
 
 
-def folds(p: Array, K: Array, weight: Array) -> list[Array]:
+def folds(p: Array, gram: Gram, weight: Array) -> list[Array]:
     """Return the rows of up to three folds, which depend on values and weights alone.
 
     Rows in the order of their targets, and then of their weighted sum of squared kernel values, are
@@ -91,7 +96,7 @@ def folds(p: Array, K: Array, weight: Array) -> list[Array]:
     ----------
     p : ndarray of shape (n,)
         Labels -1 and 1, or targets.
-    K : ndarray of shape (n, n)
+    gram : Gram
         Positive semidefinite.
     weight : ndarray of shape (n,)
 
@@ -100,10 +105,15 @@ def folds(p: Array, K: Array, weight: Array) -> list[Array]:
     list of ndarray of int
         One fold where all rows are equal.
     """
-    order = np.lexsort((K**2 @ weight, p))
+    everything = np.arange(gram.n)
+    order = np.lexsort((gram.product(everything, weight, power=2), p))
     before, after = order[:-1], order[1:]
-    d = K.diagonal()
+    d = gram.diagonal()
     size = d[before] + d[after]
-    fresh = (p[before] != p[after]) | (size - 2.0 * K[before, after] > _EQUAL * size)
+    cross = np.empty(len(before))
+    for first in range(0, len(cross), _PAIRS):
+        block = gram.block(order[first : first + _PAIRS + 1], exact=True)
+        cross[first : first + _PAIRS] = block.diagonal(1)
+    fresh = (p[before] != p[after]) | (size - 2.0 * cross > _EQUAL * size)
     number = np.append(0, np.cumsum(fresh))
     return [order[number % _FOLDS == k] for k in range(min(_FOLDS, number[-1] + 1))]

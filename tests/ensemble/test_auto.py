@@ -304,7 +304,7 @@ def test_named_categories():
     y = rng.normal(size=8)[codes]
     X = np.column_stack([codes, rng.normal(size=160)])
     options = {"members": ["gaussian (standard)"], "random_state": 0}
-    model = AutoKernelRegressor(categorical_features=[0], **options).fit(X[:80], y[:80])
+    model = AutoKernelRegressor(column_kinds={0: "category"}, **options).fit(X[:80], y[:80])
     assert model.score(X[80:], y[80:]) > 0.95
 
 

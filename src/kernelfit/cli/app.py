@@ -22,9 +22,10 @@ from kernelfit.cli.arguments import (
     need_file,
     need_folder,
     need_table,
+    read_kinds,
     read_names,
 )
-from kernelfit.cli.output import Output, in_words, seconds, with_error
+from kernelfit.cli.output import Output, in_words, seconds, show_columns, with_error
 from kernelfit.utils.version import __version__
 
 _UsageError: Any = typer.BadParameter.__base__  # click's, which typer shows by no other name
@@ -69,8 +70,9 @@ Data = Annotated[
 ]
 Target = Annotated[str, typer.Option(help="Column to predict.")]
 TaskOption = Annotated[Task, typer.Option(help="Kind of target; auto decides by its values.")]
-Categorical = Annotated[
-    list[str] | None, typer.Option(help="Column to read as categories; may be repeated.")
+Kind = Annotated[
+    list[str] | None,
+    typer.Option(help="What a column is, such as zip=category; may be repeated."),
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
@@ -138,7 +140,7 @@ def fit(
     holdout: Annotated[
         float, typer.Option(help="Share of rows held out to test the model.", min=0.0, max=0.5)
     ] = 0.2,
-    categorical: Categorical = None,
+    kind: Kind = None,
     drop: Drop = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -153,10 +155,10 @@ def fit(
                 need_folder(path)
         from kernelfit.cli.fitting import fit_model
 
-        options = {"categorical": categorical or [], "drop": drop or []}
         fit_model(
             output, data, target, out, method=method.value, task=task.value, report=report,
-            time_limit=time_limit, holdout=holdout, seed=seed, **options,
+            time_limit=time_limit, holdout=holdout, seed=seed, kinds=read_kinds(kind or []),
+            drop=drop or [],
         )  # fmt: skip
 
 
@@ -200,7 +202,7 @@ def cluster(
         Clustering | None,
         typer.Option(help="Clustering method; cdsk, the default, learns weights."),
     ] = None,
-    categorical: Categorical = None,
+    kind: Kind = None,
     drop: Drop = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -216,7 +218,7 @@ def cluster(
 
         labels = cluster_table(
             data, None if k == "auto" else int(k), None if method is None else method.value,
-            categorical or [], drop or [], seed,
+            read_kinds(kind or []), drop or [], seed,
         )  # fmt: skip
         sizes = labels["cluster"].value_counts().sort_index()
         output.facts |= {"sizes": sizes.tolist()}
@@ -247,7 +249,7 @@ def compare(
         float, typer.Option(help="Time limit in seconds for one fit of auto.", min=0.1)
     ] = 30.0,
     task: TaskOption = Task.auto,
-    categorical: Categorical = None,
+    kind: Kind = None,
     drop: Drop = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -259,7 +261,7 @@ def compare(
         from kernelfit.cli.compare import compare as run
         from kernelfit.cli.methods import read_problem
 
-        problem = read_problem(data, target, task.value, categorical or [], drop or [])
+        problem = read_problem(data, target, task.value, read_kinds(kind or []), drop or [])
         found = list(run(names, problem, folds, time_limit, seed, _teller(output)))
         found.sort(key=lambda one: one.rank)
         measures = list(found[0].measures)
@@ -301,8 +303,10 @@ def explain(model: Model, as_json: AsJson = False) -> None:
         for name, text in headline(first, scored=hasattr(found, "measured_")):
             output.say(f"{name}: {text}")
         for name, value in facts.items():
-            if name not in ("members", "kernels"):
+            if name not in ("members", "kernels", "columns"):
                 output.say(f"{name}: {in_words(value)}")
+        if "columns" in facts:
+            show_columns(output, facts["columns"])
         for name in ("members", "kernels"):
             if name in facts:
                 rows = [[one[name[:-1]], f"{one['weight']:.3f}"] for one in facts[name]]

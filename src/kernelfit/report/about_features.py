@@ -99,7 +99,7 @@ def _dependence(subject: Subject, j: int) -> Any:
                 ax.legend()
 
         return draw(paint, alt, height=210)
-    is_boolean = j in subject.schema.booleans
+    is_boolean = subject.kind(j) == "boolean"
     labels = [
         f"{_category(values[k], is_boolean)} ({count:,})"
         for k, count in zip(grid, counts, strict=True)
@@ -128,7 +128,7 @@ def _dependence(subject: Subject, j: int) -> Any:
 
 def _is_nominal(subject: Subject, j: int, values: Any) -> bool:
     """Return whether the values of a column have no order: categories, booleans, two numbers."""
-    known = j in subject.schema.categories or j in subject.schema.booleans
+    known = subject.kind(j) in ("category", "label", "boolean")
     return known or values.dtype == object or len(np.unique(values)) == 2
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelfit.inspection.headline import fit_facts, measure_classes, measure_numbers
 from kernelfit.inspection.matrices import innermost
 from kernelfit.report.table import as_table, column_names, n_rows, take
-from kernelfit.utils.table import Schema, read_schema
+from kernelfit.tables.plan import Plan, read_plan
 
 MAX_COLUMNS = 100  # beyond which shuffling each takes long
 _SHUFFLED_ROWS = 200
@@ -159,13 +159,16 @@ class Subject:
         return np.maximum(found.importances_mean, 0.0), how
 
     @cached_property
-    def schema(self) -> Schema:
-        """Which columns are categories and booleans, as AutoKernel reads tables."""
-        given = getattr(self.machine, "categorical_features", None)
+    def plan(self) -> Plan | None:
+        """What the columns are, as AutoKernel reads tables; None where only a pipeline can."""
         try:
-            return read_schema(self.X, given)
-        except (TypeError, ValueError):  # values that only a pipeline can read
-            return Schema(tuple(self.names), {})
+            return read_plan(self.X, getattr(self.machine, "column_kinds", None))
+        except (TypeError, ValueError):
+            return None
+
+    def kind(self, j: int) -> str:
+        """Return what a column holds, "" where that is not known."""
+        return "" if self.plan is None else self.plan.readers[j].kind
 
     def scores(self, X: Any) -> Any:
         """Return one score a class at points, probabilities where there are any, or None."""

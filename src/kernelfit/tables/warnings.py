@@ -1,0 +1,61 @@
+"""Warnings about tables, each of which has a code; `docs/warnings.md` explains them."""
+
+import warnings
+from typing import Any
+
+from kernelfit.tables.dates import DateReader
+from kernelfit.tables.frames import columns_of
+from kernelfit.tables.plan import Plan
+
+
+class TableWarning(UserWarning):
+    """A warning about a table. Its text begins with its code, by which it can be silenced.
+
+    Parameters
+    ----------
+    code : str
+        Such as "KF001".
+    text : str
+        What is wrong, and what to do.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from kernelfit.tables import TableWarning
+    >>> warnings.filterwarnings("ignore", message="KF001", category=TableWarning)
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(f"{code}: {text}")
+        self.code = code
+
+
+def warn(code: str, text: str, stacklevel: int) -> None:
+    """Warn from a caller that many levels up."""
+    warnings.warn(TableWarning(code, text), stacklevel=stacklevel + 1)
+
+
+def warn_of_plan(plan: Plan, stacklevel: int) -> None:
+    """Warn of columns dropped as ids or read as text, and of dates whose order is a guess."""
+    for name, reader in zip(plan.names, plan.readers, strict=True):
+        if reader.kind == "id":
+            text = f"column {name!r} is dropped: {reader.note}; column_kinds={{{name!r}: ...}} says"
+            warn("KF001", f"{text} what else it is", stacklevel + 1)
+        elif reader.kind == "text":
+            text = f"column {name!r} is read as text; column_kinds={{{name!r}: 'category'}} makes"
+            warn("KF002", f"{text} each text a category", stacklevel + 1)
+        elif getattr(reader, "guessed", False):
+            text = (
+                f"dates of column {name!r} are {reader.note}; column_kinds={{{name!r}: ...}} says"
+            )
+            warn("KF007", f"{text} 'day first' or 'month first'", stacklevel + 1)
+
+
+def warn_of_dates(plan: Plan, X: Any, stacklevel: int) -> None:
+    """Warn of dates outside those of training."""
+    if not any(isinstance(reader, DateReader) for reader in plan.readers):
+        return
+    for reader, column in zip(plan.readers, columns_of(X), strict=True):
+        if isinstance(reader, DateReader) and reader.is_beyond(column):
+            text = f"column {column.name!r} has dates outside those of training, of which the"
+            warn("KF005", f"{text} first or last takes the place in trends", stacklevel + 1)

@@ -164,6 +164,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
         return tags
 
     def fit(self, X, y=None, sample_weight=None):

@@ -105,6 +105,7 @@ class AutoKernel(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
         return tags
 
     def __dir__(self):
@@ -335,6 +336,8 @@ class AutoKernel(BaseEstimator):
     def feature_importances_(self):
         """The rise of the loss when a column is shuffled, as shares; computed on first use."""
         check_is_fitted(self)
+        if len(self._plan.names) != self.n_features_in_:
+            raise AttributeError("the columns of a sparse matrix have no importances one by one")
         if "_importances" not in self.__dict__:
             rise = shuffled_losses(
                 self._trained_folds(), self._cv_folds, self._data,

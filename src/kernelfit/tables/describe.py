@@ -36,11 +36,11 @@ def _use(reader: Any) -> str:
     if not reader.roles or reader.kind in _NOT_USED:
         return "not used"
     n_texts = sum(role > CIRCLE for role in reader.roles)
-    words = [suffix for suffix in reader.suffixes if suffix and not suffix.startswith("text ")]
+    words = [suffix for suffix in reader.suffixes if suffix and not suffix.startswith("direction ")]
     if CATEGORY in reader.roles:
         words.append(f"{len(getattr(reader, 'category', reader).values)} categories")
     if n_texts:
-        words.append(f"{n_texts} directions of its text")
+        words.append(f"{n_texts} directions")
     if not words or (reader.suffixes[0] == "" and reader.roles[0] == NUMBER):
         words.insert(0, "number")
     return ", ".join(words)

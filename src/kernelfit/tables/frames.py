@@ -8,10 +8,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 Array = NDArray[Any]
 
+_DENSE = 100  # columns of a sparse matrix that are made dense, at most
 _BACKENDS = ("pandas", "polars", "pyarrow")  # that can hold lists of dicts and structured arrays
 
 
@@ -22,8 +24,8 @@ class Column:
     Attributes
     ----------
     name : str
-    values : ndarray of shape (n,)
-        Numbers, dates or durations of numpy, or objects.
+    values : ndarray of shape (n,), or sparse matrix
+        Numbers, dates or durations of numpy, or objects; or all columns of a sparse matrix.
     is_category : bool
         Whether its type says that it holds categories.
     """
@@ -83,8 +85,11 @@ def _check_names(names: Any) -> None:
 
 
 def columns_of(X: Any) -> list[Column]:
-    """Return the columns of a table, which is no sparse matrix."""
+    """Return the columns of a table; those of a wide sparse matrix are one."""
     X = as_table(X)
+    if issparse(X) and X.shape[1] > _DENSE:
+        return [Column(f"columns 0 to {X.shape[1] - 1}", X)]
+    X = X.toarray() if issparse(X) else X
     if not is_frame(X):
         return [Column(str(j), values) for j, values in enumerate(np.asarray(X).T)]
     frame = nw.from_native(X, eager_only=True)

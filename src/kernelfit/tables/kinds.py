@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
+from kernelfit.tables.block import read_block
 from kernelfit.tables.categories import read_categories
 from kernelfit.tables.date_text import clock_in, date_in, duration_in, find_order
 from kernelfit.tables.dates import read_dates
@@ -30,8 +32,7 @@ _ID_NAME = re.compile(
 )
 _COMPACT = (-25567.0, 47482.0)  # 1900 to 2100: digits beyond are no dates
 _FEWEST_IDS = 20
-_NUMBERS = 0.9  # share of numbers among values, the rest of which are words for missing ones
-_WORDS = 3
+_NUMBERS = 0.9  # share of numbers among values, the others of which are then missing
 _WHOLE_DAY = 18 * 3600.0  # span of clock times that are those of a day
 
 
@@ -61,6 +62,8 @@ def reader_of(column: Column, kind: str | None = None) -> Any:
     if kind is not None:
         return KINDS[kind](column)
     values = column.values
+    if issparse(values):
+        return read_block(column)
     if column.is_category:
         return read_categories(column)
     if values.dtype.kind == "c":
@@ -127,21 +130,21 @@ def _of_text_of_numbers(values: set[Any], n: int, column: Column) -> Any:
     if any(is_code(value) for value in values):
         return None
     plain = {value: number_in(value) for value in values}
-    words = sorted(str(value) for value, number in plain.items() if number is None)
+    odd = [value for value, number in plain.items() if number is None]
     there = [number for number in plain.values() if number is not None and not np.isnan(number)]
     whole = all(number.is_integer() for number in there)
     many = len(values) > _MANY or 2 * len(values) > n
-    if not words:
+    if not odd:
         return NumberReader() if there and (not whole or many) else None
     if all(isinstance(value, str) for value in values):
         known = find_number_format(values)
         if known is not None:
             units = " ".join(repr(unit) for unit in known.units if unit)
             return NumberReader(format=known, note=f"numbers with {units}" if units else "")
-    items = column.values.tolist()
-    odd = sum(value in words for value in items)
-    if len(words) <= _WORDS and odd <= (1.0 - _NUMBERS) * n and n > _MANY and (not whole or many):
-        return NumberReader(words=tuple(words), note=f"{', '.join(words)}: missing")
+    n_odd = sum(plain.get(value, 0.0) is None for value in column.values.tolist())
+    if n > _MANY and n_odd <= (1.0 - _NUMBERS) * n and (not whole or many):
+        example = min(map(str, odd))
+        return NumberReader(lenient=True, note=f"{n_odd} others, such as {example!r}, are missing")
     return None
 
 

@@ -27,14 +27,14 @@ class NumberReader:
     kind : {"number", "boolean", "constant", "empty"}
     format : NumberFormat or None
         How text writes numbers; None for plainly.
-    words : tuple of str
-        Words that stand for missing values.
+    lenient : bool
+        Whether what is no number is missing, as some values were in training.
     note : str
     """
 
     kind: str = "number"
     format: NumberFormat | None = None
-    words: tuple[str, ...] = ()
+    lenient: bool = False
     note: str = ""
 
     roles: ClassVar[tuple[int, ...]] = (NUMBER,)
@@ -54,8 +54,8 @@ class NumberReader:
     def _convert(self, column: Column) -> Array:
         number = self.format or number_in
         values = column.values.tolist() if column.values.dtype.kind not in "mM" else column.values
-        numbers = [np.nan if value in self.words else number(value) for value in values]
-        if None in numbers:
+        numbers = [number(value) for value in values]
+        if None in numbers and not self.lenient:
             odd = values[numbers.index(None)]
             got = "dates or durations" if is_date(odd) else repr(odd)
             wanted = "booleans" if self.kind == "boolean" else "numbers"

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.utils.extmath import randomized_svd
 
+from kernelfit.tables.block import direction_names, main_directions
 from kernelfit.tables.frames import Column
 from kernelfit.tables.roles import TEXT
 from kernelfit.utils.values import is_missing
@@ -23,7 +23,7 @@ _MOST_PIECES = 20_000
 _SAMPLE = 10_000  # texts that the pieces and directions are learned from, at most
 _LONG = 60  # characters of a text, on average, from which on words alone count
 _TOKEN = {"word": r"(?u)\b\w+\b", "char_wb": None}
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class TextReader:
     @property
     def suffixes(self) -> tuple[str, ...]:
         """Names of the parsed features, behind that of the column."""
-        return tuple(f"text {k + 1}" for k in range(self.directions.shape[1]))
+        return direction_names(self.directions)
 
     def read(self, column: Column) -> Array:
         """Return the places of the texts along the directions, of shape (n, k)."""
@@ -124,12 +124,7 @@ def read_text(column: Column, note: str = "") -> TextReader:
     pieces = tuple(p for p in (_learn_pieces(texts, *kind) for kind in kinds) if p.names)
     if not pieces:
         return TextReader((), np.zeros((0, 0)), note)
-    weighed = _weigh(pieces, texts)
-    k = min(_DIRECTIONS, *(side - 1 for side in weighed.shape))
-    if k < 1:
-        return TextReader(pieces, np.eye(weighed.shape[1]), note)
-    _, _, V = randomized_svd(weighed, k, n_iter=4, transpose=False, random_state=0)
-    return TextReader(pieces, np.ascontiguousarray(V.T), note)
+    return TextReader(pieces, main_directions(_weigh(pieces, texts), _DIRECTIONS), note)
 
 
 def _learn_pieces(texts: list[str], analyzer: str, lengths: tuple[int, int]) -> Pieces:

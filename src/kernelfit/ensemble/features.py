@@ -111,7 +111,7 @@ def learn_features(
     -------
     Features
     """
-    view = learn_view(data.table, data.roles, data.weight, recipe.shape)
+    view = learn_view(data.table, data.roles, data.weight, recipe.shape, data.targets)
     if recipe.kernel == "forest":
         # Leaves hold as many landmarks as they would hold rows if all of these spanned the machine:
         # points that share no leaf with a landmark are all the same to it.

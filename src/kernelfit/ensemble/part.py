@@ -113,7 +113,9 @@ class TrainingPart:
         """Return a view of the table, learned from these rows."""
         if shape not in self._views:
             data = self._data
-            self._views[shape] = learn_view(data.table, data.roles, data.weight, shape)
+            self._views[shape] = learn_view(
+                data.table, data.roles, data.weight, shape, data.targets
+            )
         return self._views[shape]
 
     def take_metric(self, recipe: Any, known: Features) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelfit.tables.number_text import MISSING_WORDS
+from kernelfit.utils.values import is_number
 
 _DAY = 86400.0
 _MONTHS = {
@@ -57,6 +58,8 @@ class Orders(NamedTuple):
 
 def date_in(value: Any, order: str) -> float | None:
     """Return the days since 1970 of a date, nan where it is missing, None where it is none."""
+    if order == "compact" and is_number(value):
+        value = f"{value:.0f}"
     if isinstance(value, str):
         text = value.strip()
         if text.lower() in MISSING_WORDS or text.startswith("0000"):

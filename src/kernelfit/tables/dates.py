@@ -26,7 +26,7 @@ _SECOND = 1.0 / 86400.0
 _PARTS: dict[str, tuple[int, Callable[[Array], Array]]] = {
     "elapsed": (NUMBER, lambda days: days),
     "day of year": (CIRCLE, lambda days: _share_of_year(days)),
-    "day of month": (NUMBER, lambda days: _day_of_month(days)),
+    "day of month": (CIRCLE, lambda days: (_day_of_month(days) - 1.0) / 31.0),
     "weekday": (CIRCLE, lambda days: (np.floor(days) + 3.0) % 7.0 / 7.0),  # 0 on Mondays
     "time of day": (CIRCLE, lambda days: days % 1.0),
 }

@@ -50,7 +50,6 @@ def as_table(X: Any) -> Any:
     if isinstance(known, nw.LazyFrame):
         known = known.collect()
     if isinstance(known, nw.DataFrame):
-        _check_names(known.columns)
         return known.to_native()
     if isinstance(X, np.ma.MaskedArray):
         hidden = np.ma.getmaskarray(X)
@@ -76,14 +75,6 @@ def _frame(columns: dict[str, Any]) -> Any:
     )
 
 
-def _check_names(names: Any) -> None:
-    seen = set()
-    for name in names:
-        if name in seen:
-            raise ValueError(f"expected different names of columns, got {str(name)!r} twice")
-        seen.add(name)
-
-
 def columns_of(X: Any) -> list[Column]:
     """Return the columns of a table; those of a wide sparse matrix are one."""
     X = as_table(X)
@@ -93,7 +84,7 @@ def columns_of(X: Any) -> list[Column]:
     if not is_frame(X):
         return [Column(str(j), values) for j, values in enumerate(np.asarray(X).T)]
     frame = nw.from_native(X, eager_only=True)
-    return [_column(frame[name]) for name in frame.columns]
+    return [_column(series) for series in frame.iter_columns()]
 
 
 def _column(series: Any) -> Column:

@@ -15,7 +15,7 @@ from kernelfit.tables.date_text import clock_in, date_in, duration_in, find_orde
 from kernelfit.tables.dates import read_dates
 from kernelfit.tables.frames import Column, odd_values
 from kernelfit.tables.labels import LabelReader
-from kernelfit.tables.number_text import find_number_format, is_code, number_in
+from kernelfit.tables.number_text import MISSING_WORDS, find_number_format, is_code, number_in
 from kernelfit.tables.numbers import ClockReader, DurationReader, NumberReader
 from kernelfit.tables.parsing import parsed, present
 from kernelfit.tables.text import read_text, shares_words
@@ -99,7 +99,7 @@ def _of_objects(column: Column) -> Any:
     """Return the reader of objects: numbers, dates, times, durations or text."""
     values = present(column)
     n = sum(not is_missing(value) for value in column.values.tolist())
-    if not values:
+    if all(isinstance(v, str) and v.strip().lower() in MISSING_WORDS for v in values):
         return NumberReader("empty", note="no values")
     if all(isinstance(value, bool | np.bool_) for value in values):
         return NumberReader("boolean")

@@ -77,6 +77,10 @@ class Plan:
             found[place] = getattr(reader, "category", reader).values
         return found
 
+    def read_column(self, X: Any, j: int) -> Array:
+        """Return the parsed features of one column, of shape (n, k)."""
+        return np.asarray(self.readers[j].read(columns_of(X)[j]))
+
     def read(self, X: Any) -> Array:
         """Return the parsed features of a table, of shape (n, n_parsed)."""
         columns = columns_of(X)

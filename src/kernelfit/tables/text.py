@@ -18,12 +18,12 @@ from kernelfit.utils.values import is_missing
 
 Array = NDArray[Any]
 
-_DIRECTIONS = 30
+_DIRECTIONS = 60
 _MOST_PIECES = 20_000
 _SAMPLE = 10_000  # texts that the pieces and directions are learned from, at most
-_LONG = 60  # characters of a text, on average, from which on words alone count
+_LONG = 300  # characters of a text, on average, from which on words alone count
 _TOKEN = {"word": r"(?u)\b\w+\b", "char_wb": None}
-_WORD = re.compile(r"[^\W\d_]{2,}")
+_WORD = re.compile(r"(?<![\w])[^\W\d_]{2,}(?![\w])")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from kernelfit.tables.relevance import telling
 from kernelfit.tables.roles import CATEGORY, CIRCLE, NUMBER, TEXT, UNKNOWN
 
 Array = NDArray[Any]
@@ -26,6 +27,9 @@ _MAX_CATEGORIES = 30  # with a column of their own; the rarer ones share one
 _MAX_KNOTS = 1000  # of the map from values to ranks
 _CIRCLE = np.sqrt(0.5)  # radius
 _TEXT = 2.0  # variance of all places of a text
+_SILENT = -1  # role of features that are left out
+_WAVES = 3  # on a circle, by which a weekday is told from any other
+_ROWS_A_DIRECTION = 4  # of a text, at least, where it is judged
 _ROUNDING = 1e-14  # a relative standard deviation that sums of numbers may have by rounding
 _LAST_DIGITS = 4.0  # one that single numbers may have, in units of their last digits
 
@@ -140,7 +144,9 @@ class View:
         return found or ["nothing varies"]
 
 
-def learn_view(table: Array, roles: Array, weight: Array, shape: Shape) -> View:
+def learn_view(
+    table: Array, roles: Array, weight: Array, shape: Shape, targets: Array | None = None
+) -> View:
     """Learn a view from training rows.
 
     Parameters
@@ -153,15 +159,40 @@ def learn_view(table: Array, roles: Array, weight: Array, shape: Shape) -> View:
         Positive. A weight of 2 equals a repeated row.
     shape : {"standard", "ranks", "given"}
         Whether numbers are standardised, get the shape of a Gaussian, or stay as they are.
+    targets : ndarray of shape (n, k), default=None
+        Places on circles and in texts that tell nothing of them are left out; none when None.
 
     Returns
     -------
     View
     """
+    roles = roles if targets is None else _without_silent(table, roles, weight, targets)
     found = _learn_columns(table, roles, weight, shape, alone=False)
     if not found.columns:
         found = _learn_columns(table, roles, weight, shape, alone=True)
     return found
+
+
+def _without_silent(table: Array, roles: Array, weight: Array, targets: Array) -> Array:
+    """Return the roles, _SILENT for circles and texts that tell nothing by themselves.
+
+    Dates have a weekday, and names have pieces, whether or not these matter. Numbers and
+    categories stay: somebody thought them worth a column.
+    """
+    groups: dict[int, Array] = {}
+    for place in np.flatnonzero(roles == CIRCLE).tolist():
+        angle = 2.0 * np.pi * np.nan_to_num(table[:, place])[:, None] * np.arange(1, _WAVES + 1)
+        groups[place] = np.hstack([np.cos(angle), np.sin(angle)])
+    for block in np.unique(roles[roles >= TEXT]):
+        places = np.flatnonzero(roles == block)
+        most = max(1, len(table) // _ROWS_A_DIRECTION)
+        groups[int(places[0])] = table[:, places[:most]]
+    kept = telling(groups, targets, weight)
+    silent = [place for place in groups if place not in kept]
+    blocks = roles[[place for place in silent if roles[place] >= TEXT]]
+    roles = np.where(np.isin(roles, blocks), _SILENT, roles)
+    roles[silent] = _SILENT
+    return roles
 
 
 def _learn_columns(table: Array, roles: Array, weight: Array, shape: Shape, alone: bool) -> View:
@@ -174,6 +205,8 @@ def _learn_columns(table: Array, roles: Array, weight: Array, shape: Shape, alon
         role: _scale_of_text(table[:, roles == role], share) for role in {*roles} if role >= TEXT
     }
     for j in range(table.shape[1]):
+        if roles[j] == _SILENT:
+            continue
         values = table[:, j]
         print_of_column = np.nan_to_num(values, nan=np.inf).tobytes()
         if print_of_column in seen:

@@ -97,13 +97,13 @@ def read_dates(column: Column, order: str, note: str = "", guessed: bool = False
     days = days_of(column, order)
     days = days[~np.isnan(days)]
     if not len(days):
-        return DateReader(order, (), 0.0, 0.0, guessed, note)
+        return DateReader(order, ("elapsed",), 0.0, 0.0, guessed, note)
     first, last = float(days.min()), float(days.max())
     span = last - first
     many_days = len(np.unique(_day_of_month(days))) > 1
     many_seasons = len(np.unique(np.round(_DAYS_OF_A_YEAR * _share_of_year(days)) // 2)) > 1
     varies = {
-        "elapsed": span > 0.0,
+        "elapsed": True,
         "day of year": span > _DAYS_OF_A_YEAR and many_seasons,
         "day of month": span > 31.0 and many_days,
         "weekday": span > 7.0 and many_days and len(np.unique(np.floor(days) % 7.0)) > 1,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
+from kernelfit.tables.roles import CIRCLE, TEXT
 from kernelfit.tables.views import learn_view
 
 NUMBER, CATEGORY = np.array([0]), np.array([1])
@@ -115,3 +116,22 @@ def test_extreme_numbers_do_not_overflow():
     Z = view_of(X)(X)
     assert np.isfinite(Z).all()
     np.testing.assert_allclose(Z.std(), 1.0)
+
+
+def test_places_on_a_circle():
+    X = column(0.0, 0.25, 0.5, 1.0, np.nan)
+    Z = view_of(X, np.array([CIRCLE]))(X)
+    D = ((Z[:4, None, :2] - Z[:4, :2]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(D[0], [0, 1, 2, 0], atol=1e-12)  # opposite: as two categories
+    np.testing.assert_allclose(Z[4], [0, 0, np.sqrt(2)])
+
+
+@pytest.mark.parametrize("shape", ["standard", "ranks", "given"])
+def test_text_keeps_its_distances_whatever_the_shape(shape):
+    X = np.random.default_rng(0).normal(size=(30, 4)) * [4.0, 2.0, 1.0, 0.5]
+    roles = np.array([TEXT, TEXT, TEXT + 1, TEXT + 1])
+    Z = view_of(X, roles, shape)(X)
+    for block in (slice(0, 2), slice(2, 4)):
+        assert Z[:, block].var(axis=0).sum() == pytest.approx(2.0)
+        ratio = Z[:, block].std(axis=0) / X[:, block].std(axis=0)
+        np.testing.assert_allclose(ratio, ratio[0])

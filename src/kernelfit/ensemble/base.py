@@ -21,7 +21,7 @@ from kernelfit.ensemble.part import Machines, TrainingPart
 from kernelfit.tables.describe import describe_columns
 from kernelfit.tables.frames import check_table
 from kernelfit.tables.plan import read_plan
-from kernelfit.tables.warnings import warn, warn_of_dates, warn_of_plan
+from kernelfit.tables.warnings import warn, warn_of_data, warn_of_dates, warn_of_plan
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.checkpoint import Checkpoint
 from kernelfit.utils.digest import digest
@@ -149,6 +149,7 @@ class AutoKernel(BaseEstimator):
         rows = np.flatnonzero(weight)
         targets, labels = fitted._encode(y[rows])
         table = fitted._read_training_table(X)
+        warn_of_data(fitted._plan, table[rows], targets, labels, stacklevel=2)
         data = Data(table[rows], fitted._plan.roles, targets, labels, weight[rows])
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         if self.checkpoint is not None and self.random_state is None:

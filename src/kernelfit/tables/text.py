@@ -22,6 +22,7 @@ _DIRECTIONS = 60
 _MOST_PIECES = 20_000
 _SAMPLE = 10_000  # texts that the pieces and directions are learned from, at most
 _LONG = 300  # characters of a text, on average, from which on words alone count
+_SENTENCE = 4  # words of a text, on average, from which on it is no id
 _TOKEN = {"word": r"(?u)\b\w+\b", "char_wb": None}
 _WORD = re.compile(r"(?<![\w])[^\W\d_]{2,}(?![\w])")
 
@@ -93,6 +94,8 @@ class TextReader:
 
     def read(self, column: Column) -> Array:
         """Return the places of the texts along the directions, of shape (n, k)."""
+        if not self.pieces:
+            return np.zeros((len(column.values), 0))
         texts, inverse = np.unique(np.array(texts_of(column), dtype=object), return_inverse=True)
         return np.asarray(_weigh(self.pieces, texts) @ self.directions)[inverse]
 
@@ -143,9 +146,14 @@ def _learn_pieces(texts: list[str], analyzer: str, lengths: tuple[int, int]) -> 
 
 
 def shares_words(texts: Iterable[str]) -> bool:
-    """Return whether most texts have a word that some, but not nearly all, of the others have."""
-    words = [{*map(str.lower, _WORD.findall(text))} for text in texts]
-    n = Counter(word for one in words for word in one)
-    least, most = max(2.0, 0.005 * len(words)), 0.9 * len(words)
-    shared = sum(any(least <= n[word] <= most for word in one) for one in words)
-    return 2 * shared >= len(words)
+    """Return whether texts are sentences, or most have a word that some of the others have.
+
+    A word that nearly all have, as in ORD-000017, tells nothing.
+    """
+    found = [_WORD.findall(text.lower()) for text in texts]
+    if sum(map(len, found)) >= _SENTENCE * len(found):
+        return True
+    n = Counter(word for one in found for word in {*one})
+    least, most = max(2.0, 0.005 * len(found)), 0.9 * len(found)
+    shared = sum(any(least <= n[word] <= most for word in one) for one in found)
+    return 2 * shared >= len(found)

@@ -4,8 +4,11 @@ import warnings
 from typing import Any
 
 from kernelfit.tables.dates import DateReader
+from kernelfit.tables.doubts import leaking_columns, share_at_odds
 from kernelfit.tables.frames import columns_of
 from kernelfit.tables.plan import Plan
+
+_AT_ODDS = 0.1  # share of rows that equal one of another class
 
 
 class TableWarning(UserWarning):
@@ -49,6 +52,18 @@ def warn_of_plan(plan: Plan, stacklevel: int) -> None:
                 f"dates of column {name!r} are {reader.note}; column_kinds={{{name!r}: ...}} says"
             )
             warn("KF007", f"{text} 'day first' or 'month first'", stacklevel + 1)
+
+
+def warn_of_data(plan: Plan, table: Any, targets: Any, labels: Any | None, stacklevel: int) -> None:
+    """Warn of columns that are the target in other words, and of equal rows of several classes."""
+    for j in leaking_columns(table, plan.sources, targets, labels):
+        name = plan.names[j]
+        text = f"column {name!r} tells the target alone; column_kinds={{{name!r}: 'drop'}} leaves"
+        warn("KF003", f"{text} it out, unless it is known before the target", stacklevel + 1)
+    share = 0.0 if labels is None else share_at_odds(table, labels)
+    if share > _AT_ODDS:
+        text = f"{100 * share:.0f} % of the rows equal a row of another class"
+        warn("KF004", f"{text}: no model can be right in all of them", stacklevel + 1)
 
 
 def warn_of_dates(plan: Plan, X: Any, stacklevel: int) -> None:

@@ -60,6 +60,8 @@ def test_each_doubt_has_its_code():
     model = AutoKernelRegressor(**FEW)
     assert codes_of(lambda: model.fit(names, X[:, 1])) == expected
     assert codes_of(lambda: KernelClustering(2, random_state=0).fit(names)) == expected
+    told = {"hash": "drop", "text": "text", "when": "day first"}
+    assert codes_of(lambda: TableReader(told).fit(names)) == []
     late = names.assign(when="1/1/2031")
     assert codes_of(lambda: model.predict(late)) == ["KF005"]
     assert codes_of(lambda: model.predict_interval(late)) == ["KF005"]

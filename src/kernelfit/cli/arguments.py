@@ -40,10 +40,7 @@ def need_folder(path: Path) -> None:
 
 
 def read_kinds(texts: list[str]) -> dict[str, str]:
-    """Return the kinds of columns in words such as "zip=category"; ValueError where they are not.
-
-    The table decides whether there are such columns and kinds.
-    """
+    """Return the kinds of columns in words such as "zip=category"; ValueError where they are not."""
     kinds = {}
     for text in texts:
         name, mark, kind = text.rpartition("=")

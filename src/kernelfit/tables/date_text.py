@@ -104,10 +104,7 @@ def _seconds(parts: tuple[str | None, ...]) -> float | None:
 
 
 def find_order(values: Iterable[str]) -> Orders | None:
-    """Return how all values write dates, or None where they do not, or not in the same way.
-
-    Where every day is at most 12, points put the day first and other marks the month.
-    """
+    """Return how all values write dates, or None where they do not, or not in the same way."""
     present = [
         text for text in (value.strip() for value in values) if text.lower() not in MISSING_WORDS
     ]
@@ -122,7 +119,7 @@ def find_order(values: Iterable[str]) -> Orders | None:
     if not fits:
         return None
     both = fits[:2] == ["dmy", "mdy"]
-    if both and "." not in present[0]:
+    if both and "." not in present[0]:  # points put the day first, other marks the month
         fits.reverse()
     return Orders(fits[0], both and any(date_in(v, "dmy") != date_in(v, "mdy") for v in present))
 

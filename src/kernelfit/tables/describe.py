@@ -12,10 +12,7 @@ _NOT_USED = ("constant", "empty")  # read, so that what is wrong is told, and le
 
 
 def describe_columns(plan: Plan) -> Any:
-    """Return name, kind, use, number of features, missing values and note of every column.
-
-    A frame of pandas, or a dict of lists where pandas is not installed.
-    """
+    """Return what a plan made of each column, as a frame, or a dict of lists without pandas."""
     columns: dict[str, list[Any]] = {
         "name": list(plan.names),
         "kind": [reader.kind for reader in plan.readers],

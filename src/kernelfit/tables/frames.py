@@ -41,13 +41,9 @@ def is_frame(X: Any) -> bool:
 
 
 def as_table(X: Any) -> Any:
-    """Return a table as an array without a mask, a sparse matrix, or a frame in memory.
-
-    Masked entries are missing: nan, or None among values that are not numbers. Frames of dask and
-    other lazy ones are computed; structured arrays and lists of dicts become frames.
-    """
+    """Return a table as an array without a mask, a sparse matrix, or a frame in memory."""
     known = nw.from_native(X, pass_through=True)
-    if isinstance(known, nw.LazyFrame):
+    if isinstance(known, nw.LazyFrame):  # of dask, or of polars
         known = known.collect()
     if isinstance(known, nw.DataFrame):
         return known.to_native()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from kernelfit.utils.values import is_missing, is_number
 
 Array = NDArray[Any]
 
+AS_TOLD = "as told"  # note of a column whose kind was given
 _MANY = 20  # different numbers written as text: more than that are hardly categories
 _FEW = 30  # different texts: up to that they are categories
 _LABELS = 0.5  # share of different values up to which text is labels
@@ -60,7 +61,8 @@ class DroppedReader:
 def reader_of(column: Column, kind: str | None = None) -> Any:
     """Return the reader of a column, of a given kind or of the one that its values show."""
     if kind is not None:
-        return KINDS[kind](column)
+        told = KINDS[kind](column)
+        return told if getattr(told, "guessed", False) else replace(told, note=AS_TOLD)
     values = column.values
     if issparse(values):
         return read_block(column)
@@ -208,5 +210,5 @@ KINDS: dict[str, Callable[[Column], Any]] = {
     "unix": lambda column: read_dates(column, "unix"),
     "duration": lambda column: DurationReader(),
     "time": _clock,
-    "drop": lambda column: DroppedReader("drop", "left out as told"),
+    "drop": lambda column: DroppedReader("drop"),
 }

@@ -25,10 +25,7 @@ def present(column: Column) -> set[Any]:
 
 
 def parsed(column: Column, parse: Callable[[Any], float | None], what: str) -> Array:
-    """Return the number of every value, nan where it is missing.
-
-    ValueError, in which `what` names the values expected, where one cannot be parsed.
-    """
+    """Return the number of every value, nan where it is missing; ValueError where it has none."""
     if column.values.dtype.kind in "mM":  # of which tolist may make integers
         items = list(column.values)
         distinct = {*column.values[~np.isnat(column.values)]}

@@ -112,10 +112,7 @@ def texts_of(column: Column) -> list[str]:
 
 
 def read_text(column: Column, note: str = "") -> TextReader:
-    """Learn the pieces and directions of a column, from its different texts.
-
-    No labels are seen, so that all training rows may serve.
-    """
+    """Learn the pieces and directions of a column, from its different texts."""
     texts = sorted({*texts_of(column)} - {""})
     if len(texts) > _SAMPLE:
         chosen = np.random.default_rng(0).choice(len(texts), _SAMPLE, replace=False)

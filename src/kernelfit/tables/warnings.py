@@ -6,6 +6,7 @@ from typing import Any
 from kernelfit.tables.dates import DateReader
 from kernelfit.tables.doubts import leaking_columns, share_at_odds
 from kernelfit.tables.frames import columns_of
+from kernelfit.tables.kinds import AS_TOLD
 from kernelfit.tables.plan import Plan
 
 _AT_ODDS = 0.1  # share of rows that equal one of another class
@@ -44,7 +45,7 @@ def warn_of_plan(plan: Plan, stacklevel: int) -> None:
         if reader.kind == "id":
             text = f"column {name!r} is dropped: {reader.note}; column_kinds={{{name!r}: ...}} says"
             warn("KF001", f"{text} what else it is", stacklevel + 1)
-        elif reader.kind == "text":
+        elif reader.kind == "text" and reader.note != AS_TOLD:
             text = f"column {name!r} is read as text; column_kinds={{{name!r}: 'category'}} makes"
             warn("KF002", f"{text} each text a category", stacklevel + 1)
         elif getattr(reader, "guessed", False):

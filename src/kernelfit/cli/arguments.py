@@ -40,7 +40,7 @@ def need_folder(path: Path) -> None:
 
 
 def read_kinds(texts: list[str]) -> dict[str, str]:
-    """Return the kinds of columns in words such as "zip=category"; ValueError where they are not."""
+    """Return kinds of columns from words such as "zip=category"; ValueError where they are none."""
     kinds = {}
     for text in texts:
         name, mark, kind = text.rpartition("=")

@@ -66,7 +66,6 @@ def fit_model(
         model.measured_["untested"] = "too few rows to hold some out"
     facts = headline_facts(model)
     output.facts |= describe(model) | facts
-    show_columns(output, output.facts["columns"])
     output.say(f"fitted {output.facts['model']}")
     for name, text in headline(facts):
         output.say(f"{name}: {text}")
@@ -80,6 +79,7 @@ def fit_model(
             X_test=held_out[0], y_test=held_out[1], title=f"{target} in {called(data).name}",
         )  # fmt: skip
         output.say(f"report written to {report}", report=str(report))
+    show_columns(output, output.facts["columns"])
 
 
 def report_writer() -> Callable[..., Any]:

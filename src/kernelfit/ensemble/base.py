@@ -170,9 +170,11 @@ class AutoKernel(BaseEstimator):
         return X, y
 
     def _read_training_table(self, X):
-        self._plan = read_plan(X, self.column_kinds)
+        with one_blas_thread():
+            self._plan = read_plan(X, self.column_kinds)
+            table = self._plan.read(X)
         warn_of_plan(self._plan, stacklevel=3)
-        return self._plan.read(X)
+        return table
 
     @property
     def columns_(self):

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 _DAYS_OF_A_YEAR = 365.2425
 _SECOND = 1.0 / 86400.0
+_MARGIN = 0.05  # share of the time of training by which a date may be outside
 
 # What a date may be taken apart into: its role, and its value from the days since 1970.
 _PARTS: dict[str, tuple[int, Callable[[Array], Array]]] = {
@@ -76,9 +77,9 @@ class DateReader:
         return np.column_stack(parts)
 
     def is_beyond(self, column: Column) -> bool:
-        """Return whether a date lies outside those of training."""
-        days = days_of(column, self.order)
-        return bool((days > self.last).any() or (days < self.first).any())
+        """Return whether a date lies outside those of training, by more than a margin."""
+        days, margin = days_of(column, self.order), _MARGIN * (self.last - self.first)
+        return bool((days > self.last + margin).any() or (days < self.first - margin).any())
 
 
 def days_of(column: Column, order: str) -> Array:

@@ -16,7 +16,7 @@ from kernelfit.tables.plan import read_plan
 WORDS = st.sampled_from("red green blue oak steel glass lamp chair table shelf".split())
 VALUES = {
     "number": st.floats(-1e6, 1e6),
-    "money": st.integers(-10**6, 10**6).map(lambda v: f"${v:,}"),
+    "money": st.integers(-(10**6), 10**6).map(lambda v: f"${v:,}"),
     "iso": st.dates().filter(lambda d: d.year >= 1000).map(str),
     "moment": st.datetimes(),
     "word": WORDS,

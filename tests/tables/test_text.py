@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelfit.tables.frames import Column
-from kernelfit.tables.text import read_text, shares_words
+from kernelfit.tables.text import read_text, shares_pieces
 
 TEXTS = [
     "red oak chair", "red steel lamp lamp", "blue glass lamp", "oak table", "blue oak table",
@@ -82,8 +82,11 @@ def test_nothing_shared_gives_no_directions():
         ([f"ORD-{k:05}" for k in range(50)], False),
         ([f"user {k}" for k in range(50)], False),
         ([f"{'abcdefghij'[k % 10]}{k}" for k in range(50)], False),
+        ([f"{hash((k, 3)) % 10**9:09}" for k in range(400)], False),
+        ([f"{hash((k, 4)) % 2**32:08x}" for k in range(400)], False),
+        ([f"N{100 + 7 * k}{('UA', 'JB', 'DL', 'SW')[k % 4]}" for k in range(90)], True),
         ([f"{k} {('main', 'high', 'mill')[k % 3]} street" for k in range(50)], True),
     ],
 )
-def test_shared_words(texts, expected):
-    assert shares_words(texts) is expected
+def test_shared_pieces(texts, expected):
+    assert shares_pieces(texts) is expected

@@ -18,7 +18,7 @@ from kernelfit.tables.labels import LabelReader
 from kernelfit.tables.number_text import MISSING_WORDS, find_number_format, is_code, number_in
 from kernelfit.tables.numbers import ClockReader, DurationReader, NumberReader
 from kernelfit.tables.parsing import parsed, present
-from kernelfit.tables.text import read_text, shares_words
+from kernelfit.tables.text import read_text, shares_pieces
 from kernelfit.utils.values import is_missing, is_number
 
 Array = NDArray[Any]
@@ -27,7 +27,7 @@ AS_TOLD = "as told"  # note of a column whose kind was given
 _MANY = 20  # different numbers written as text: more than that are hardly categories
 _FEW = 30  # different texts: up to that they are categories
 _LABELS = 0.5  # share of different values up to which text is labels
-_UNIQUE = 0.9  # share of different values from which on text without shared words is an id
+_UNIQUE = 0.9  # share of different values from which on text without shared pieces is an id
 _ID_NAME = re.compile(
     r"(?i:id|index|unnamed: 0|rownames?|row_?(?:id|nr|number)|uuid|key)|.*_(?i:id)|.*[a-z]I[Dd]"
 )
@@ -157,9 +157,9 @@ def _of_text(column: Column, values: set[Any], n: int) -> Any:
         return read_categories(column, f"always {str(*values)[:40]!r}", "constant")
     if m <= _FEW:
         return read_categories(column)
-    if not shares_words(str(value) for value in values):
+    if not shares_pieces(sorted(map(str, values))):
         if m >= _UNIQUE * n:
-            return DroppedReader("id", "text of its own in nearly every row, without shared words")
+            return DroppedReader("id", "text of its own in nearly every row, without shared pieces")
         return read_categories(column, "many values")
     if m <= _LABELS * n:
         return LabelReader(read_categories(column), read_text(column))

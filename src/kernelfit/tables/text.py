@@ -20,8 +20,11 @@ Array = NDArray[Any]
 
 _DIRECTIONS = 60
 _MOST_PIECES = 20_000
-_SAMPLE = 10_000  # texts that the pieces and directions are learned from, at most
+_SAMPLE = 5_000  # texts that the pieces and directions are learned from, at most
 _LONG = 300  # characters of a text, on average, from which on words alone count
+_ENDS = 3  # characters at the ends of codes
+_BEYOND_CHANCE = 2.0  # how many times as many equal ends are no chance
+_FEWEST_PAIRS = 20
 _SENTENCE = 4  # words of a text, on average, from which on it is no id
 _TOKEN = {"word": r"(?u)\b\w+\b", "char_wb": None}
 _WORD = re.compile(r"(?<![\w])[^\W\d_]{2,}(?![\w])")
@@ -142,15 +145,30 @@ def _learn_pieces(texts: list[str], analyzer: str, lengths: tuple[int, int]) -> 
     return Pieces(analyzer, lengths, names, 1.0 + np.log((1.0 + len(texts)) / (1.0 + n)))
 
 
-def shares_words(texts: Iterable[str]) -> bool:
-    """Return whether texts are sentences, or most have a word that some of the others have.
-
-    A word that nearly all have, as in ORD-000017, tells nothing.
-    """
+def shares_pieces(texts: Sequence[str]) -> bool:
+    """Return whether different texts have pieces in common, as those of an id have not."""
     found = [_WORD.findall(text.lower()) for text in texts]
     if sum(map(len, found)) >= _SENTENCE * len(found):
         return True
     n = Counter(word for one in found for word in {*one})
+    # A word that nearly all have, as in ORD-000017, tells nothing.
     least, most = max(2.0, 0.005 * len(found)), 0.9 * len(found)
     shared = sum(any(least <= n[word] <= most for word in one) for one in found)
-    return 2 * shared >= len(found)
+    if 2 * shared >= len(found):
+        return True
+    return _agree([text[:_ENDS] for text in texts]) or _agree([text[-_ENDS:] for text in texts])
+
+
+def _agree(ends: Sequence[str]) -> bool:
+    """Return whether ends of texts are equal more often than independent characters would be."""
+    characters = np.array([list(f"{end:<{_ENDS}}") for end in ends])
+    alone = [_equal_pairs(column) for column in characters.T]
+    together, n = _equal_pairs(np.array(ends)), len(ends)
+    many = together * n * (n - 1) >= 2 * _FEWEST_PAIRS
+    return bool(many and together >= _BEYOND_CHANCE * np.prod(alone))
+
+
+def _equal_pairs(values: Array) -> float:
+    """Return the share of pairs that are equal."""
+    counts, n = np.unique(values, return_counts=True)[1], len(values)
+    return float((counts * (counts - 1)).sum() / max(n * (n - 1), 1))

@@ -145,7 +145,7 @@ def test_other_methods_read_tables_too(method, table, tmp_path):
 
 @pytest.mark.parametrize("classify", [True, False])
 def test_every_method_has_an_estimator(classify):
-    problem = Problem(pd.DataFrame(), None, "y", classify, 0)
+    problem = Problem(pd.DataFrame(), None, "y", classify, 0, {})
     for method in (*METHODS, *RIVALS):
         inner = make_estimator(method, problem, 1.0, 0, verbose=False).estimator
         assert is_classifier(inner) == classify and is_regressor(inner) != classify
@@ -236,7 +236,6 @@ TEXTS = {
     "constant": ("x,y\n" + "1,a\n2,a\n" * 10, "column 'y' of .* got only 'a'"),
     "unknown column": ("x,z\n" + "1,2\n" * 20, "expected a column 'y' in .* which has 'x', 'z'"),
     "wide": (",".join([*(f"c{k}" for k in range(10_000)), "y"]) + "\n", "at most 5000 columns"),
-    "mixed": ("x,y\n" + "1,a\nzwei,b\n" * 10, "column 'x' of .* got '1' in line 2 and 'zwei'"),
     "alone": ("y\n" + "1\n2\n" * 10, "columns beside 'y'"),
     "no values": ("x,y\n" + ",a\n?,b\n" * 10, "values beside column 'y' of .* got none"),
     "rare": ("x,y\n" + "1,a\n2,b\n" * 10 + "3,c\n", "at least twice, got 'c' once"),

@@ -77,7 +77,7 @@ COLUMNS = {
     "labels": (every([text[:-3] for text in TEXTS[:31]]), "label", 31, ""),
     "hashes": ([hexadecimal(k) for k in range(N)], "id", 0, "without shared pieces"),
     "uuids": ([uuid.UUID(hexadecimal(k) * 2) for k in range(N)], "id", 0, "without shared pieces"),
-    "order numbers": ([f"ORD-{k:06}" for k in RNG.permutation(N)], "id", 0, "without shared pieces"),
+    "orders": ([f"ORD-{k:06}" for k in RNG.permutation(N)], "id", 0, "without shared pieces"),
     "customer_id": (RNG.permutation(N) + 1000, "id", 0, "by its name an id"),
     "constant": ([7] * N, "constant", 1, "always 7"),
     "nothing": ([None] * N, "empty", 1, "no values"),
@@ -129,7 +129,7 @@ def test_every_column_is_described(plan):
     assert list(found.columns) == ["name", "kind", "use", "n_features", "missing", "note"]
     assert found["name"].tolist() == list(COLUMNS)
     unused = set(found["name"][found["use"] == "not used"])
-    dropped = {"hashes", "uuids", "order numbers", "customer_id", "constant", "nothing"}
+    dropped = {"hashes", "uuids", "orders", "customer_id", "constant", "nothing"}
     assert unused == set(found["name"][found["n_features"] == 0]) == dropped
     missing = dict(zip(found["name"], found["missing"], strict=True))
     assert missing["nullable"] == 1 and missing["nothing"] == N and missing["whole"] == 0

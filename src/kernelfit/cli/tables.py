@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from kernelfit.cli.arguments import STDIN, TableError, called, need_table
-from kernelfit.tables.number_text import is_code, number_in
+from kernelfit.tables.number_text import MISSING_WORDS, is_code, number_in
 
 MAX_COLUMNS = 5000
 _PARQUET, _TABS = (".parquet", ".pq"), (".tsv", ".tab")
@@ -71,7 +71,7 @@ def read_table(
     frame = frame.drop(columns=list(drop)) if only is None else frame[list(only)]
     if not is_text:
         return frame
-    columns = {name: _convert(frame[name].to_numpy(), name, path) for name in frame.columns}
+    columns = {name: _convert(frame[name], path) for name in frame.columns}
     return pd.DataFrame(columns, index=frame.index)
 
 
@@ -217,11 +217,13 @@ def _delimiter(text: str) -> str:
     return max(",;\t|", key=quality)
 
 
-def _convert(values: Any, name: str, path: Path) -> Any:
+def _convert(column: pd.Series, path: Path) -> pd.Series:
     """Return a column as plain numbers where all are such and none is a code, or as text."""
+    values = column.tolist()
     numbers: list[Any] = [None if is_code(value) else number_in(value) for value in values]
     if None in numbers:
-        return np.array([value or None for value in values], dtype=object)
+        text = [None if value.lower() in MISSING_WORDS else value for value in values]
+        return pd.Series(text, index=column.index, dtype=object)
     if np.isinf(numbers).any():
-        raise TableError(f"expected finite numbers in column {name!r} of {path}, got inf")
-    return np.array(numbers, dtype=np.float64)
+        raise TableError(f"expected finite numbers in column {column.name!r} of {path}, got inf")
+    return pd.Series(numbers, index=column.index, dtype=np.float64)

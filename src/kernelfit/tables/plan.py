@@ -84,9 +84,8 @@ class Plan:
     def read(self, X: Any) -> Array:
         """Return the parsed features of a table, of shape (n, n_parsed)."""
         columns = columns_of(X)
-        n = len(columns[0].values) if columns else 0
         pairs = zip(self.readers, columns, strict=True)
-        return np.hstack([np.empty((n, 0)), *(reader.read(column) for reader, column in pairs)])
+        return np.hstack([reader.read(column) for reader, column in pairs])
 
 
 def read_plan(X: Any, column_kinds: Mapping[Any, str] | None = None) -> Plan:
@@ -128,6 +127,8 @@ def read_plan(X: Any, column_kinds: Mapping[Any, str] | None = None) -> Plan:
 
 
 def _count_missing(values: Array) -> int:
+    if values.ndim > 1:  # a sparse matrix
+        return 0
     if values.dtype.kind == "f":
         return int(np.isnan(values).sum())
     if values.dtype.kind in "mM":

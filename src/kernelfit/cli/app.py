@@ -6,6 +6,7 @@ interruption is 130.
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -85,7 +86,9 @@ def _answering(as_json: bool) -> Iterator[Output]:
     """Print what a command has to say, or what is wrong, in one sentence."""
     output = Output(as_json)
     try:
-        yield output
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            yield output
         output.end()
         sys.stdout.flush()
     except BrokenPipeError:
@@ -102,6 +105,11 @@ def _answering(as_json: bool) -> Iterator[Output]:
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _show_warning(message: Warning | str, *rest: Any) -> None:
+    """Print a warning without the place in the code that it comes from."""
+    print(f"kernelfit: {message}", file=sys.stderr)
 
 
 def _teller(output: Output) -> Callable[[str], None]:

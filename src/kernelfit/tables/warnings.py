@@ -43,16 +43,16 @@ def warn_of_plan(plan: Plan, stacklevel: int) -> None:
     """Warn of columns dropped as ids or read as text, and of dates whose order is a guess."""
     for name, reader in zip(plan.names, plan.readers, strict=True):
         if reader.kind == "id":
-            text = f"column {name!r} is dropped: {reader.note}; column_kinds={{{name!r}: ...}} says"
-            warn("KF001", f"{text} what else it is", stacklevel + 1)
+            code, said, kind, does = "KF001", f"is dropped, {reader.note}", "text", "keeps it"
         elif reader.kind == "text" and reader.note != AS_TOLD:
-            text = f"column {name!r} is read as text; column_kinds={{{name!r}: 'category'}} makes"
-            warn("KF002", f"{text} each text a category", stacklevel + 1)
+            code, said, kind, does = "KF002", "is read as text", "category", "reads categories"
         elif getattr(reader, "guessed", False):
-            text = (
-                f"dates of column {name!r} are {reader.note}; column_kinds={{{name!r}: ...}} says"
-            )
-            warn("KF007", f"{text} 'day first' or 'month first'", stacklevel + 1)
+            other = "month first" if reader.order == "dmy" else "day first"
+            code, said, kind, does = "KF007", f"has dates {reader.note}", other, "reads them so"
+        else:
+            continue
+        text = f"column {name!r} {said}; column_kinds={{{name!r}: {kind!r}}} {does}"
+        warn(code, text, stacklevel + 1)
 
 
 def warn_of_data(plan: Plan, table: Any, targets: Any, labels: Any | None, stacklevel: int) -> None:

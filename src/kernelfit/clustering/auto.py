@@ -106,6 +106,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         Spectral embedding of the rows.
     model_ : CDSKClustering
         The clustering of the rows, as numbers, on the graph chosen.
+    columns_ : DataFrame or dict
+        What each column became: its name, kind, use, number of features, missing values and a note.
     n_features_in_ : int
         Columns of the table.
     feature_names_in_ : ndarray of str

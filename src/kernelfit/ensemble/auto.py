@@ -67,6 +67,8 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The class labels.
+    columns_ : DataFrame or dict
+        What each column became: its name, kind, use, number of features, missing values and a note.
     n_features_in_ : int
         Columns of the training table.
     feature_names_in_ : ndarray of str
@@ -254,6 +256,8 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
 
     Attributes
     ----------
+    columns_ : DataFrame or dict
+        What each column became: its name, kind, use, number of features, missing values and a note.
     n_features_in_ : int
         Columns of the training table.
     feature_names_in_ : ndarray of str

@@ -13,7 +13,7 @@ from kernelfit.tables.block import read_block
 from kernelfit.tables.categories import read_categories
 from kernelfit.tables.date_text import clock_in, date_in, duration_in, find_order
 from kernelfit.tables.dates import read_dates
-from kernelfit.tables.frames import Column, odd_values
+from kernelfit.tables.frames import Column
 from kernelfit.tables.labels import LabelReader
 from kernelfit.tables.number_text import MISSING_WORDS, find_number_format, is_code, number_in
 from kernelfit.tables.numbers import ClockReader, DurationReader, NumberReader
@@ -108,8 +108,6 @@ def _of_objects(column: Column) -> Any:
     if all(is_number(value) for value in values):
         numbers = [np.nan if is_missing(v) else float(v) for v in column.values.tolist()]
         return _of_numbers(column, np.array(numbers))
-    if any(not isinstance(value, str) and value.__hash__ is None for value in values):
-        raise odd_values(column.name, "others")
     texts = [value for value in values if isinstance(value, str)]
     order = find_order(texts) if texts else None
     if order is not None and (order.order != "compact" or _are_recent(texts)):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelfit.tables.frames import Column, odd_values
-from kernelfit.utils.values import is_missing, what_is_odd
+from kernelfit.utils.values import is_missing
 
 Array = NDArray[np.float64]
 
@@ -20,7 +20,8 @@ def present(column: Column) -> set[Any]:
             try:
                 values.add(value)
             except TypeError:  # it has no hash
-                raise odd_values(column.name, what_is_odd(value) or "others") from None
+                kind = type(value).__name__.removeprefix("nd")
+                raise odd_values(column.name, f"{kind}s") from None
     return values
 
 

@@ -120,3 +120,16 @@ def test_wide_sparse_matrices_keep_their_distances():
     A, B = (one - one.mean(axis=0) for one in (X.toarray(), Z))
     unit = 2.0 / A.var(axis=0).sum()
     np.testing.assert_allclose(B @ B.T, unit * A @ A.T, atol=1e-9)
+
+
+@pytest.mark.parametrize("as_frame", [True, False])
+def test_rows_of_no_weight_are_not_read(frame, as_frame):
+    weight = np.where(np.arange(90) < 80, 1.0, 0.0)
+    X = frame if as_frame else frame.to_numpy(dtype=object)
+    some = X.iloc[:80] if as_frame else X[:80]
+    y = np.sqrt(np.arange(90.0))
+    model = kernelfit.AutoKernelRegressor(members=["gaussian (standard)"], cv=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TableWarning)
+        weighted = model.fit(X, y, weight).predict(some)
+        np.testing.assert_array_equal(weighted, model.fit(some, y[:80]).predict(some))

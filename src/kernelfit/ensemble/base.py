@@ -19,7 +19,7 @@ from kernelfit.ensemble.leaderboard import FoldScores, tabulate
 from kernelfit.ensemble.members import choose_recipes
 from kernelfit.ensemble.part import Machines, TrainingPart
 from kernelfit.tables.describe import describe_columns
-from kernelfit.tables.frames import check_table
+from kernelfit.tables.frames import check_table, take_rows
 from kernelfit.tables.plan import read_plan
 from kernelfit.tables.warnings import warn, warn_of_data, warn_of_dates, warn_of_plan
 from kernelfit.utils.atomic import blank_copy
@@ -148,9 +148,9 @@ class AutoKernel(BaseEstimator):
             weight = weight / weight.max()
         rows = np.flatnonzero(weight)
         targets, labels = fitted._encode(y[rows])
-        table = fitted._read_training_table(X)
-        warn_of_data(fitted._plan, table[rows], targets, labels, stacklevel=2)
-        data = Data(table[rows], fitted._plan.roles, targets, labels, weight[rows])
+        table = fitted._read_training_table(take_rows(X, rows))
+        warn_of_data(fitted._plan, table, targets, labels, stacklevel=2)
+        data = Data(table, fitted._plan.roles, targets, labels, weight[rows])
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         if self.checkpoint is not None and self.random_state is None:
             seed = Checkpoint.note(self.checkpoint).get("seed", seed)

@@ -95,6 +95,11 @@ def _column(series: Any) -> Column:
     return Column(name, values, isinstance(dtype, nw.Categorical | nw.Enum))
 
 
+def take_rows(X: Any, rows: Array) -> Any:
+    """Return some rows of a table, as `as_table` returns it."""
+    return nw.from_native(X)[rows].to_native() if is_frame(X) else X[rows]
+
+
 def odd_values(name: str, kind: str) -> TypeError:
     """Return the error of a column that holds neither numbers nor text nor dates."""
     # In words that scikit-learn's checks of estimators look for.
@@ -102,11 +107,6 @@ def odd_values(name: str, kind: str) -> TypeError:
         f"expected numbers, categories, dates or text in column {name!r}, got {kind}: an argument "
         "must be a string or a number"
     )
-
-
-def n_rows(X: Any) -> int:
-    """Return the number of rows of a table."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def check_table(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> Any:

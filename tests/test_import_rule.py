@@ -23,7 +23,7 @@ LAYERS = (
     ("learners",),
     ("families", "solvers"),
     ("tasks", "kernels"),
-    ("linalg",),
+    ("linalg", "tables"),
     ("utils",),
 )
 HEIGHT = {package: -line for line, packages in enumerate(LAYERS) for package in packages}
@@ -35,6 +35,7 @@ MAY_USE_SKLEARN = {
     "io",
     "report",
     "selection",
+    "tables",
     "utils",
     # The shells of the clusterings; the numerics beside them are free of it.
     "clustering/affinities.py",
@@ -104,8 +105,8 @@ HOOKS = {
         "_group_rows",
         "_initial_kernel",
         "_machines",
+        "_plan",
         "_row_blocks",
-        "_schema",
         "_support_gram",
         "_support_kernel",
         "_thetas",

@@ -7,13 +7,14 @@ from dataclasses import is_dataclass
 import pytest
 
 import kernelfit
-from kernelfit import inspection, papers
+from kernelfit import inspection, papers, tables
 
 validate = pytest.importorskip("numpydoc.validate").validate
 
 NAMES = [f"kernelfit.{name}" for name in kernelfit.__all__]
 NAMES += [f"kernelfit.inspection.{name}" for name in inspection.__all__]
 NAMES += [f"kernelfit.papers.{name}" for name in papers.__all__]
+NAMES += [f"kernelfit.tables.{name}" for name in tables.__all__]
 NAMES += ["kernelfit.report.write_report"]
 # What this house does otherwise: summaries may go on after a formula, types say it all where a
 # description would repeat the name, "See Also" stands where there is something to see.

@@ -6,7 +6,6 @@ import io
 import lzma
 import sys
 import zipfile
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ import pandas as pd
 import pytest
 
 from kernelfit.cli.tables import MAX_COLUMNS, TableError, read_table, write_table
-from kernelfit.utils.table import read_schema
+from kernelfit.tables.plan import read_plan
 
 
 def write(folder, text, name="data.csv", encoding="utf-8"):
@@ -39,12 +38,12 @@ def test_encodings(encoding, tmp_path):
     assert frame.columns[0] == "größe" and frame["größe"].iloc[0] == "straße"
 
 
-def test_decimal_commas(tmp_path):
-    frame = read_table(write(tmp_path, 'a;b;c\n1,5;-2,25e3;"x,y"\n7;1,0;z\n'))
-    assert frame["a"].tolist() == [1.5, 7.0]
-    assert frame["b"].tolist() == [-2250.0, 1.0]
-    assert frame["c"].tolist() == ["x,y", "z"]
-    assert read_table(write(tmp_path, 'a,b\n"1,5",2\n'))["a"].tolist() == [1.5]
+def test_text_that_writes_numbers_is_left_to_the_reader(tmp_path):
+    frame = read_table(write(tmp_path, 'a;b;c\n1,5;-2,25e3;"x,y"\n7;1,0;z\n-2,5;$3;z\n'))
+    assert frame["a"].tolist() == ["1,5", "7", "-2,5"]
+    np.testing.assert_array_equal(read_plan(frame).read(frame)[:, 0], [1.5, 7.0, -2.5])
+    codes = read_table(write(tmp_path, "a,b\n01067,1\n10115,2\n"))
+    assert codes["a"].tolist() == ["01067", "10115"]
 
 
 def test_quoted_lines_and_blank_lines(tmp_path):
@@ -61,8 +60,6 @@ def test_rows_go_by_the_line_at_which_they_begin(tmp_path):
     assert frame.index.tolist() == [lines.index(begin) + 1 for begin in begins] == [2, 5, 7, 10]
     with pytest.raises(TableError, match=r"got 3 in line 5$"):
         read_table(write(tmp_path, text.replace("x,2", "x,2,3")))
-    with pytest.raises(TableError, match="got '1' in line 2 and 'z' in line 5;"):
-        read_table(write(tmp_path, text.replace("x,2", "x,z")))
 
 
 PACKED = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}
@@ -108,11 +105,6 @@ def test_an_archive_holds_one_table(tmp_path):
         read_table(tmp_path / "t.zip")
 
 
-def test_columns_can_be_read_as_text(tmp_path):
-    path = write(tmp_path, "a,b\n1,x\n2,y\n")
-    assert read_table(path, ["a"])["a"].tolist() == ["1", "2"]
-
-
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.tsv"])
 def test_written_tables_come_back(name, tmp_path):
     if name.endswith("parquet"):
@@ -121,7 +113,7 @@ def test_written_tables_come_back(name, tmp_path):
     write_table(frame, tmp_path / name)
     again = read_table(tmp_path / name)
     np.testing.assert_array_equal(again["zahl"], frame["zahl"])
-    assert again["wört"].tolist() == ["a", None]
+    assert again["wört"].iloc[0] == "a" and pd.isna(again["wört"].iloc[1])
 
 
 def test_categories_and_booleans_of_parquet(tmp_path):
@@ -130,7 +122,7 @@ def test_categories_and_booleans_of_parquet(tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     again = read_table(tmp_path / "t.parquet")
     assert again["c"].tolist() == ["u", "v"]
-    assert again["b"].tolist() == [1.0, 0.0]
+    assert again["b"].tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +135,6 @@ def test_categories_and_booleans_of_parquet(tmp_path):
         ("1,2\n3,4\n", "expected names of columns"),
         ("a,a\n1,2\n", "'a' twice"),
         ("a,b\n1,2\n1,2,3\n", "got 3 in line 3"),
-        ("a,b\n1,2\nx,3\n", "column 'a' of .* got '1' in line 2 and 'x' in line 3"),
         ('a,b\n"1,2\n', "unexpected end of data"),
         ("\0\1", "expected text, .* which is binary"),
         (",".join(f"c{k}" for k in range(MAX_COLUMNS + 1)) + "\n" + "1," * MAX_COLUMNS + "1\n",
@@ -157,19 +148,10 @@ def test_complaints_name_the_file(text, message, tmp_path):
     assert path.name in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_dates_as_text_are_refused_unless_named_or_left_out(tmp_path):
-    lines = [f"2026-{1 + k // 28:02}-{1 + k % 28:02} 08:00,{k}" for k in range(40)]
-    path = write(tmp_path, "when,n\n" + "\n".join(lines))
-    with pytest.raises(TableError, match=r"in column 'when' of .*data.csv, got dates or durations"):
-        read_table(path)
-    assert len(set(read_table(path, ["when"])["when"])) == 40
+def test_columns_are_left_out_or_chosen(tmp_path):
+    path = write(tmp_path, "when,n\n2026-01-01,1\n2026-01-02,2\n")
     assert list(read_table(path, drop=["when"]).columns) == ["n"]
     assert list(read_table(path, only=["n"]).columns) == ["n"]
-
-
-def test_named_numbers_stay_categories_for_all_who_read_the_frame(tmp_path):
-    path = write(tmp_path, "plz,n\n" + "\n".join(f"{k + 0.5},{k}" for k in range(30)))
-    assert read_schema(read_table(path, ["plz"])).categories.keys() == {0}
 
 
 @pytest.mark.parametrize("word", ["inf", "-Infinity"])
@@ -180,23 +162,8 @@ def test_infinity_is_refused(word, tmp_path):
     assert read_table(write(tmp_path, f"a\n{word}\nx\n"))["a"].tolist() == [word, "x"]
 
 
-def test_lists_and_decimals_of_parquet(tmp_path):
+def test_broken_parquet_is_refused(tmp_path):
     pytest.importorskip("pyarrow")
-    path = tmp_path / "t.parquet"
-    for value, kind in (([1.0], "arrays"), ({"u": 1}, "dicts")):
-        pd.DataFrame({"e": [value, value]}).to_parquet(path)
-        for named in ([], ["e"]):
-            with pytest.raises(TableError, match=f"in column 'e' of .*, got {kind}"):
-                read_table(path, named)
-    pd.DataFrame({"d": [Decimal("1.5"), None]}).to_parquet(path)
-    np.testing.assert_array_equal(read_table(path)["d"], [1.5, np.nan])
-
-
-def test_dates_and_broken_parquet_are_refused(tmp_path):
-    pytest.importorskip("pyarrow")
-    pd.DataFrame({"when": pd.to_datetime(["2026-01-01"])}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(TableError, match=r"column 'when' of .* got dates"):
-        read_table(tmp_path / "t.parquet")
     with pytest.raises(TableError, match="expected a Parquet file"):
         read_table(write(tmp_path, "a,b\n1,2\n", "t.pq"))
     with pytest.raises(TableError, match=r"none\.csv', which does not exist"):

@@ -75,7 +75,7 @@ def test_scores_and_machines_are_those_of_the_processor(kernel, device):
 def test_support_vector_machines(few, device, monkeypatch):
     monkeypatch.setattr(engine_module, "_FEW_ROWS", few)
     rows, other = data(), data(20, 1).table
-    rows = Data(rows.table, rows.is_category, np.sign(rows.targets), None, rows.weight)
+    rows = Data(rows.table, rows.roles, np.sign(rows.targets), None, rows.weight)
     recipe = Recipe("gaussian", widths=(1.0,), ridges=(0.1,), loss="hinge")
     here, there = (TrainingPart(rows, 0, place) for place in (None, device))
     assert_allclose(

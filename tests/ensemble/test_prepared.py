@@ -17,9 +17,9 @@ def frame():
 def test_estimators_of_numbers_read_tables(frame, tmp_path):
     y = np.where(frame["colour"].isin(["r", "g"]), "yes", "no")
     model = TableEstimator(kernelfit.KernelSVC(), target="answer").fit(frame, y)
-    assert model.columns_ == ["x", "colour", "z"] and model.text_columns_ == ["colour"]
-    # A number and whether it is missing, four colours, and nothing that is constant.
-    names = ["x (1)", "x (2)", *(f"colour ({k})" for k in (1, 2, 3, 4))]
+    assert model.names_ == ["x", "colour", "z"]
+    # Nothing that is constant.
+    names = ["x", "x is missing", *(f"colour = {one}" for one in "bgry")]
     assert list(model.features(frame)) == list(model.estimator_.feature_names_in_) == names
     assert (model.predict(frame[["z", "colour", "x"]]) == y).all()
     again = kernelfit.load(kernelfit.save(model, tmp_path / "m"))
@@ -30,7 +30,7 @@ def test_ensembles_get_the_frame(frame):
     inner = kernelfit.AutoKernelRegressor(members=["gaussian (standard)"], cv=2, random_state=0)
     y = frame["x"].fillna(0.0) + (frame["colour"] == "r")
     model = TableEstimator(inner).fit(frame, y)
-    assert list(model.features(frame)) == model.columns_
+    assert list(model.features(frame)) == model.names_
     np.testing.assert_array_equal(model.predict(frame), model.estimator_.predict(frame))
     low, high = model.predict_interval(frame, 0.2).T
     assert (low <= high).all()
@@ -40,4 +40,4 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(frame):
     model = TableEstimator(kernelfit.KernelSVC())
     with pytest.raises(ValueError):
         model.fit(frame, np.zeros(40))
-    assert not hasattr(model, "columns_")
+    assert not hasattr(model, "names_")

@@ -24,7 +24,7 @@ from kernelfit.ensemble.members import Recipe
 from kernelfit.ensemble.part import TrainingPart
 from kernelfit.ensemble.timed_search import TimedSearch
 
-pytestmark = pytest.mark.filterwarnings("ignore:time_limit")
+pytestmark = pytest.mark.filterwarnings("ignore:KF006")
 MEMBERS = ["gaussian", "laplacian", "forest (standard)"]
 VIEWS = ("standard", "ranks")
 LIMITS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0)

@@ -164,7 +164,7 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "assign_new": options("embedding", "similarity"),
     "basis": options("x", "xz"),
     "cache_size": options(1e-6, 1e-3, 1e-2),
-    "categorical_features": options([0]),
+    "column_kinds": options({0: "category"}),
     "class_weight": _class_weight,
     "coef0": either(number(lambda rng: float(rng.normal())), number(extreme), 0.8),
     "combination": options("average", "simple", "lp", "align", "alignf", "easy", "pwmk", "deep"),

@@ -44,7 +44,7 @@ def painted(monkeypatch):
 @pytest.fixture(scope="module")
 def subject():
     model = kf.AutoKernelRegressor(
-        members=["gaussian (standard)"], categorical_features=["code"], random_state=0
+        members=["gaussian (standard)"], column_kinds={"code": "category"}, random_state=0
     )
     model.fit(FRAME[:90], Y[:90])
     return Subject.of(model, FRAME[:90], Y[:90], FRAME[90:], Y[90:])

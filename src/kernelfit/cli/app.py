@@ -6,6 +6,7 @@ interruption is 130.
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -23,9 +24,10 @@ from kernelfit.cli.arguments import (
     need_file,
     need_folder,
     need_table,
+    read_kinds,
     read_names,
 )
-from kernelfit.cli.output import Output, in_words, seconds, with_error
+from kernelfit.cli.output import Output, in_words, seconds, show_columns, with_error
 from kernelfit.utils.version import __version__
 
 _UsageError: Any = typer.BadParameter.__base__  # click's, which typer shows by no other name
@@ -70,8 +72,9 @@ Data = Annotated[
 ]
 Target = Annotated[str, typer.Option(help="Column to predict.")]
 TaskOption = Annotated[Task, typer.Option(help="Kind of target; auto decides by its values.")]
-Categorical = Annotated[
-    list[str] | None, typer.Option(help="Column to read as categories; may be repeated.")
+Kind = Annotated[
+    list[str] | None,
+    typer.Option(help="What a column is, such as zip=category; may be repeated."),
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
@@ -84,7 +87,9 @@ def _answering(as_json: bool) -> Iterator[Output]:
     """Print what a command has to say, or what is wrong, in one sentence."""
     output = Output(as_json)
     try:
-        yield output
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            yield output
         output.end()
         sys.stdout.flush()
     except BrokenPipeError:
@@ -101,6 +106,11 @@ def _answering(as_json: bool) -> Iterator[Output]:
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _show_warning(message: Warning | str, *rest: Any) -> None:
+    """Print a warning without the place in the code that it comes from."""
+    print(f"kernelfit: {message}", file=sys.stderr)
 
 
 def _teller(output: Output) -> Callable[[str], None]:
@@ -139,7 +149,7 @@ def fit(
     holdout: Annotated[
         float, typer.Option(help="Share of rows held out to test the model.", min=0.0, max=0.5)
     ] = 0.2,
-    categorical: Categorical = None,
+    kind: Kind = None,
     drop: Drop = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -154,10 +164,10 @@ def fit(
                 need_folder(path)
         from kernelfit.cli.fitting import fit_model
 
-        options = {"categorical": categorical or [], "drop": drop or []}
         fit_model(
             output, data, target, out, method=method.value, task=task.value, report=report,
-            time_limit=time_limit, holdout=holdout, seed=seed, **options,
+            time_limit=time_limit, holdout=holdout, seed=seed, kinds=read_kinds(kind or []),
+            drop=drop or [],
         )  # fmt: skip
 
 
@@ -201,7 +211,7 @@ def cluster(
         Clustering | None,
         typer.Option(help="Clustering method; cdsk, the default, learns weights."),
     ] = None,
-    categorical: Categorical = None,
+    kind: Kind = None,
     drop: Drop = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -217,7 +227,7 @@ def cluster(
 
         labels = cluster_table(
             data, None if k == "auto" else int(k), None if method is None else method.value,
-            categorical or [], drop or [], seed,
+            read_kinds(kind or []), drop or [], seed,
         )  # fmt: skip
         sizes = labels["cluster"].value_counts().sort_index()
         output.facts |= {"sizes": sizes.tolist()}
@@ -248,7 +258,7 @@ def compare(
         float, typer.Option(help="Time limit in seconds for one fit of auto.", min=0.1)
     ] = 30.0,
     task: TaskOption = Task.auto,
-    categorical: Categorical = None,
+    kind: Kind = None,
     drop: Drop = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -260,7 +270,7 @@ def compare(
         from kernelfit.cli.compare import compare as run
         from kernelfit.cli.methods import read_problem
 
-        problem = read_problem(data, target, task.value, categorical or [], drop or [])
+        problem = read_problem(data, target, task.value, read_kinds(kind or []), drop or [])
         found = list(run(names, problem, folds, time_limit, seed, _teller(output)))
         found.sort(key=lambda one: one.rank)
         measures = list(found[0].measures)
@@ -302,8 +312,10 @@ def explain(model: Model, as_json: AsJson = False) -> None:
         for name, text in headline(first, scored=hasattr(found, "measured_")):
             output.say(f"{name}: {text}")
         for name, value in facts.items():
-            if name not in ("members", "kernels"):
+            if name not in ("members", "kernels", "columns"):
                 output.say(f"{name}: {in_words(value)}")
+        if "columns" in facts:
+            show_columns(output, facts["columns"])
         for name in ("members", "kernels"):
             if name in facts:
                 rows = [[one[name[:-1]], f"{one['weight']:.3f}"] for one in facts[name]]

@@ -39,6 +39,17 @@ def need_folder(path: Path) -> None:
         )
 
 
+def read_kinds(texts: list[str]) -> dict[str, str]:
+    """Return kinds of columns from words such as "zip=category"; ValueError where they are none."""
+    kinds = {}
+    for text in texts:
+        name, mark, kind = text.rpartition("=")
+        if not (name and mark and kind):
+            raise ValueError(f"expected --kind to be such as zip=category, got {text!r}")
+        kinds[name] = kind
+    return kinds
+
+
 def read_names(text: str, known: tuple[str, ...], what: str) -> list[str]:
     """Return comma-separated names; ValueError unless all are known."""
     names = [name.strip() for name in text.split(",") if name.strip()]

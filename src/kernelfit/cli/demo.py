@@ -50,7 +50,7 @@ def run(output: Output, folder: Path, quick: bool, tell: Callable[[str], None]) 
     y = np.array(["malignant", "benign"])[bundle.target]
     if quick:
         frame, y = frame.iloc[::8].reset_index(drop=True), y[::8]
-    problem = Problem(frame, y, "diagnosis", True, 0)
+    problem = Problem(frame, y, "diagnosis", True, 0, {})
     train, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=0, stratify=y)
     rows: list[dict[str, Any]] = []
     models = {}

@@ -27,8 +27,9 @@ def describe(model: Any) -> dict[str, Any]:
     inner = getattr(model, "estimator_", model)
     machine = getattr(inner, "best_estimator_", inner)
     facts: dict[str, Any] = {"model": type(inner).__name__}
-    if hasattr(model, "columns_"):
-        facts |= {"target": model.target, "columns": list(model.columns_)}
+    if isinstance(model, TableEstimator):
+        read = pd.DataFrame(model.columns_)
+        facts |= {"target": model.target, "columns": read.to_dict("records")}
     if hasattr(inner, "classes_"):
         facts["classes"] = inner.classes_.tolist()
     if hasattr(inner, "members_"):
@@ -67,6 +68,6 @@ def importances(model: Any) -> list[tuple[str, float]]:
     inner = getattr(model, "estimator_", model)
     if not hasattr(type(inner), "feature_importances_"):
         return []
-    names = getattr(model, "columns_", None) or list(inner.feature_names_in_)
+    names = getattr(model, "names_", None) or list(inner.feature_names_in_)
     pairs = zip(names, inner.feature_importances_.tolist(), strict=True)
     return sorted(pairs, key=lambda pair: -pair[1])[:_SHOWN]

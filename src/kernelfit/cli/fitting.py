@@ -14,16 +14,15 @@ from sklearn.model_selection import train_test_split
 from kernelfit.cli.arguments import TableError, called, need_file
 from kernelfit.cli.explain import describe, headline_facts, measure
 from kernelfit.cli.methods import Problem, make_estimator, read_problem
-from kernelfit.cli.output import Output
-from kernelfit.cli.tables import read_table
+from kernelfit.cli.output import Output, show_columns
+from kernelfit.cli.tables import need_column, read_table
 from kernelfit.clustering.auto import KernelClustering
 from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.clustering.kernel_kmeans import KernelKMeans
 from kernelfit.ensemble.prepared import TableEstimator
 from kernelfit.inspection.headline import headline
 from kernelfit.io.files import load, save
-from kernelfit.utils.table import read_schema
-from kernelfit.utils.views import learn_view
+from kernelfit.tables.reader import TableReader
 
 _MIN_TEST_ROWS = 10
 
@@ -39,12 +38,12 @@ def fit_model(
     time_limit: float | None,
     report: Path | None,
     holdout: float,
-    categorical: list[str],
+    kinds: dict[str, str],
     drop: list[str],
     seed: int,
 ) -> None:
     """Fit a model to a table, test it on rows that were held out, save it and report on it."""
-    problem = read_problem(data, target, task, categorical, drop)
+    problem = read_problem(data, target, task, kinds, drop)
     write_report = None if report is None else report_writer()
     width = problem.frame.shape[1]
     columns = "1 column" if width == 1 else f"{width} columns"
@@ -55,7 +54,7 @@ def fit_model(
     model = make_estimator(method, problem, time_limit, seed, verbose=output.talks)
     began = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "time_limit=")  # what was cut short is told below
+        warnings.filterwarnings("ignore", "KF006")  # what was cut short is told below
         model.fit(problem.frame.iloc[train], problem.y[train])
     spent = time.perf_counter() - began
     model.measured_ = {"training rows": len(train), "seconds": spent}
@@ -80,6 +79,7 @@ def fit_model(
             X_test=held_out[0], y_test=held_out[1], title=f"{target} in {called(data).name}",
         )  # fmt: skip
         output.say(f"report written to {report}", report=str(report))
+    show_columns(output, output.facts["columns"])
 
 
 def report_writer() -> Callable[..., Any]:
@@ -127,7 +127,7 @@ def predict_table(path: Path, data: Path, level: float) -> pd.DataFrame:
     model = load_model(path)
     if not isinstance(model, TableEstimator):
         raise TableError(f"expected a model that `kernelfit fit` wrote, got {path}")
-    frame = read_table(data, model.text_columns_, only=model.columns_)
+    frame = read_table(data, only=model.names_)
     try:
         return _predictions(model, frame, level)
     except (TypeError, ValueError) as error:
@@ -149,7 +149,7 @@ def cluster_table(
     data: Path,
     k: int | None,
     method: str | None,
-    categorical: list[str],
+    kinds: dict[str, str],
     drop: list[str],
     seed: int,
 ) -> pd.DataFrame:
@@ -162,8 +162,10 @@ def cluster_table(
         Number of clusters; None to have KernelClustering choose it.
     method : {"cdsk", "kmeans"} or None
         With a number of clusters alone; None for "cdsk".
-    categorical, drop : list of str
-        Columns to read as categories, and to leave out.
+    kinds : dict of str to str
+        What columns are, by name.
+    drop : list of str
+        Columns to leave out.
     seed : int
 
     Returns
@@ -173,15 +175,16 @@ def cluster_table(
     """
     if k is None and method is not None:
         raise TableError(f"expected a number of clusters for --method {method}, got auto")
-    frame = read_table(data, categorical, drop)
+    frame = read_table(data, drop)
+    for name in kinds:
+        need_column(frame, name, called(data))
     if not frame.shape[1]:
         raise TableError(f"expected columns in {data}, got none")
     if k is None:
-        return pd.DataFrame({"cluster": KernelClustering(random_state=seed).fit(frame).labels_})
+        model = KernelClustering(column_kinds=kinds, random_state=seed).fit(frame)
+        return pd.DataFrame({"cluster": model.labels_})
     if len(frame) < k:
         raise TableError(f"expected at least {k} rows for {k} clusters, got {len(frame)} in {data}")
-    schema = read_schema(frame)
-    table = schema.read(frame)
-    X = learn_view(table, schema.is_category, np.ones(len(table)), "standard")(table)
+    X = TableReader(kinds).fit_transform(frame)
     clustering = KernelKMeans if method == "kmeans" else CDSKClustering
     return pd.DataFrame({"cluster": clustering(k, random_state=seed).fit(X).labels_})

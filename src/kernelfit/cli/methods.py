@@ -26,6 +26,10 @@ from kernelfit.selection.mkl_cv import MKLClassifierCV, MKLRegressorCV
 from kernelfit.selection.ridge_cv import KernelRidgeClassifierCV, KernelRidgeRegressorCV
 from kernelfit.selection.svm_cv import KernelSVCCV, KernelSVRCV
 from kernelfit.selection.tkl_cv import TKLClassifierCV, TKLRegressorCV
+from kernelfit.tables.number_text import number_in
+from kernelfit.tables.numbers import NumberReader
+from kernelfit.tables.plan import read_plan
+from kernelfit.utils.values import is_missing
 
 MIN_ROWS = 10
 MAX_CLASSES = 20  # of numbers that are classes
@@ -54,6 +58,8 @@ class Problem:
     classify : bool
     left_out : int
         Rows of the file without a target.
+    kinds : dict of str to str
+        What columns are, by name.
     """
 
     frame: pd.DataFrame
@@ -61,6 +67,7 @@ class Problem:
     target: str
     classify: bool
     left_out: int
+    kinds: dict[str, str]
 
     @property
     def what(self) -> str:
@@ -71,7 +78,7 @@ class Problem:
 
 
 def read_problem(
-    path: Path, target: str, task: str, categorical: list[str], drop: list[str]
+    path: Path, target: str, task: str, kinds: dict[str, str], drop: list[str]
 ) -> Problem:
     """Read a table and take it apart.
 
@@ -83,8 +90,8 @@ def read_problem(
     task : {"auto", "classification", "regression"}
         "auto": text, and up to 20 different whole numbers that come five times each on average,
         are classes.
-    categorical : list of str
-        Columns to read as categories.
+    kinds : dict of str to str
+        What columns are, by name.
     drop : list of str
         Columns to leave out.
 
@@ -92,11 +99,12 @@ def read_problem(
     -------
     Problem
     """
-    frame = read_table(path, categorical, [name for name in drop if name != target])
+    frame = read_table(path, [name for name in drop if name != target])
     path = called(path)
-    need_column(frame, target, path)
+    for name in (target, *kinds):
+        need_column(frame, name, path)
     where = f"column {target!r} of {path}"
-    y = frame[target].to_numpy()
+    y = _target(frame[[target]], kinds.get(target))
     present = np.array([value is not None and value == value for value in y])
     frame, y = frame[present].drop(columns=target), y[present]
     if len(y) < MIN_ROWS:
@@ -113,7 +121,20 @@ def read_problem(
     classify = _holds_classes(y, len(values)) if task == "auto" else task == "classification"
     if classify:
         y = _labels(y, where)
-    return Problem(frame, y, target, classify, int((~present).sum()))
+    kinds = {name: kind for name, kind in kinds.items() if name != target}
+    return Problem(frame, y, target, classify, int((~present).sum()), kinds)
+
+
+def _target(frame: pd.DataFrame, kind: str | None) -> Any:
+    """Return the targets: numbers, also in disguise, or text with None where it is missing."""
+    plan = read_plan(frame, None if kind is None else {0: kind})
+    if isinstance(plan.readers[0], NumberReader):
+        return plan.read(frame)[:, 0]
+    values = frame.iloc[:, 0].to_numpy(dtype=object)
+    numbers = [None if kind else number_in(value) for value in values]
+    if None in numbers:
+        return np.array([None if is_missing(v) else str(v) for v in values], dtype=object)
+    return np.array(numbers, dtype=np.float64)
 
 
 def _holds_classes(y: Any, n_values: int) -> bool:
@@ -161,7 +182,7 @@ def make_estimator(
     inner: Any
     if method == "auto":
         cls = auto.AutoKernelClassifier if classify else auto.AutoKernelRegressor
-        inner = cls(time_limit, random_state=seed, verbose=int(verbose))
+        inner = cls(time_limit, column_kinds=problem.kinds, random_state=seed, verbose=int(verbose))
     elif method in OURS:
         inner = OURS[method][0 if classify else 1]()
     elif method == "linear":
@@ -173,4 +194,4 @@ def make_estimator(
     else:
         boosting = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
         inner = boosting(random_state=seed)
-    return TableEstimator(inner, target=problem.target)
+    return TableEstimator(inner, target=problem.target, column_kinds=problem.kinds)

@@ -89,6 +89,12 @@ def in_words(value: Any) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
+def show_columns(output: Output, columns: list[dict[str, Any]]) -> None:
+    """Show what each column of a table became."""
+    rows = [[one["name"], one["kind"], one["use"], str(one["missing"])] for one in columns]
+    output.table("columns", ["column", "kind", "use", "missing"], rows, texts=3)
+
+
 def seconds(value: float) -> str:
     """Return a time in words."""
     return f"{value:.1f} s" if value < 100 else f"{value / 60:.1f} min"

@@ -5,9 +5,8 @@ of text go by the line of the file at which they begin, the first line being 1; 
 the index that pandas reads.
 
 Text is UTF-8 or else Latin-1; fields are parted by commas, semicolons, tabs or bars, whichever
-gives equal lines; a column is numbers where all its values are, with points or commas as decimals,
-and text otherwise. What is between, numbers and text in one column, is refused unless the column
-is named as one of categories; so are dates, also as text, of which many differ.
+gives equal lines; a column of plain numbers is numbers, and text otherwise. What the text means,
+such as dates, money or categories, is for `kernelfit.tables` to find out.
 """
 
 import bz2
@@ -15,7 +14,6 @@ import csv
 import gzip
 import io
 import lzma
-import re
 import sys
 import zipfile
 import zlib
@@ -27,12 +25,9 @@ import numpy as np
 import pandas as pd
 
 from kernelfit.cli.arguments import STDIN, TableError, called, need_table
-from kernelfit.utils.table import holds_dates
-from kernelfit.utils.values import DATES, is_date, is_missing, is_number, what_is_odd
+from kernelfit.tables.number_text import MISSING_WORDS, is_code, number_in
 
 MAX_COLUMNS = 5000
-MISSING = frozenset({"", "?", "-", "na", "n/a", "#n/a", "nan", "null", "none", "missing"})
-_COMMA = re.compile(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?")
 _PARQUET, _TABS = (".parquet", ".pq"), (".tsv", ".tab")
 _COMPRESSED = {b"\x1f\x8b": gzip.decompress, b"\xfd7zXZ": lzma.decompress, b"BZh": bz2.decompress}
 _DAMAGES = (
@@ -48,18 +43,13 @@ _SAMPLE = 50  # lines that say what parts the fields
 
 
 def read_table(
-    path: Path,
-    categorical: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    only: Sequence[str] | None = None,
+    path: Path, drop: Sequence[str] = (), only: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Return a table: columns of float64, and of text with None where it is missing.
+    """Return a table: of text columns of float64, and of text with None where it is missing.
 
     Parameters
     ----------
     path : Path
-    categorical : sequence of str, default=()
-        Columns to read as categories, whatever their values.
     drop : sequence of str, default=()
         Columns to leave out, whatever their values.
     only : sequence of str, default=None
@@ -76,18 +66,12 @@ def read_table(
     path = called(path)
     if not len(frame):
         raise TableError(f"expected rows in {path}, got none below the names of the columns")
-    for name in (*categorical, *drop, *(only or ())):
+    for name in (*drop, *(only or ())):
         need_column(frame, name, path)
-    columns: dict[str, Any] = {}
-    for name in frame.columns if only is None else only:
-        if name in drop:
-            continue
-        values = frame[name].to_numpy(dtype=object)
-        unit = "line" if is_text else "row"
-        values = _convert(values, name, path, name in categorical, (unit, frame.index))
-        # Of the type of categories: else text that is numbers would be read as such.
-        dtype = "category" if name in categorical else values.dtype
-        columns[name] = pd.Series(values, dtype=dtype, index=frame.index)
+    frame = frame.drop(columns=list(drop)) if only is None else frame[list(only)]
+    if not is_text:
+        return frame
+    columns = {name: _convert(frame[name], path) for name in frame.columns}
     return pd.DataFrame(columns, index=frame.index)
 
 
@@ -212,7 +196,7 @@ def _names(head: list[str], path: Path) -> list[str]:
     """Return what the first line calls the columns."""
     names = [name or f"column {place}" for place, name in enumerate(head, start=1)]
     _check_width(len(names), path)
-    numbers: list[Any] = [_number(name) for name in names]
+    numbers: list[Any] = [number_in(name) for name in names]
     if None not in numbers and np.isfinite(numbers).all():
         raise TableError(f"expected names of columns in the first line of {path}, got numbers")
     again = pd.Index(names).duplicated()
@@ -233,56 +217,13 @@ def _delimiter(text: str) -> str:
     return max(",;\t|", key=quality)
 
 
-def _convert(values: Any, name: str, path: Path, as_text: bool, where: Any) -> Any:
-    """Return a column as numbers, or as text."""
-    present = np.array([not _is_missing(value) for value in values])
-    given = values[present]
-    wanted = f"expected numbers or categories in column {name!r} of {path},"
-    for value in given:
-        kind = None if is_date(value) else what_is_odd(value)
-        if kind is not None and not (as_text and value.__hash__):
-            raise TableError(f"{wanted} got {kind}")
-    text = np.full(len(values), None, dtype=object)
-    text[present] = [str(value) for value in given]
-    if as_text:
-        return text
-    if any(is_date(value) for value in given) or holds_dates({*text[present]}, len(given)):
-        raise TableError(f"{wanted} {DATES}; --categorical {name!r} makes them categories")
-    numbers: list[Any] = [_number(value) for value in given]
-    if None not in numbers:
-        if np.isinf(numbers).any():
-            raise TableError(f"expected finite numbers in column {name!r} of {path}, got inf")
-        column = np.full(len(values), np.nan)
-        column[present] = numbers
-        return column
-    good = [number is not None and not np.isinf(number) for number in numbers]  # "inf" is a word
-    if any(good):
-        rows = np.flatnonzero(present)
-        a, b = rows[good.index(True)], rows[good.index(False)]
-        unit, names = where
-        first, odd = f"{values[a]!r} in {unit} {names[a]}", f"{values[b]!r} in {unit} {names[b]}"
-        raise TableError(
-            f"expected numbers or text in column {name!r} of {path}, got {first} and {odd}; "
-            f"--categorical {name!r} makes it text"
-        )
-    return text
-
-
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, str):
-        return value.strip().lower() in MISSING
-    return is_missing(value)
-
-
-def _number(value: Any) -> float | None:
-    """Return a value as a number, or None where it is none."""
-    if is_number(value):
-        return float(value)
-    if not isinstance(value, str) or "_" in value:  # Python reads 1_000
-        return None
-    if _COMMA.fullmatch(value):
-        value = value.replace(",", ".")
-    try:
-        return float(value)
-    except ValueError:
-        return None
+def _convert(column: pd.Series, path: Path) -> pd.Series:
+    """Return a column as plain numbers where all are such and none is a code, or as text."""
+    values = column.tolist()
+    numbers: list[Any] = [None if is_code(value) else number_in(value) for value in values]
+    if None in numbers:
+        text = [None if value.lower() in MISSING_WORDS else value for value in values]
+        return pd.Series(text, index=column.index, dtype=object)
+    if np.isinf(numbers).any():
+        raise TableError(f"expected finite numbers in column {column.name!r} of {path}, got inf")
+    return pd.Series(numbers, index=column.index, dtype=np.float64)

@@ -14,14 +14,18 @@ from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.clustering.choice import judge
 from kernelfit.clustering.matrices import in_unit, multiply
 from kernelfit.clustering.words import plural
+from kernelfit.tables.describe import describe_columns
+from kernelfit.tables.frames import check_table
+from kernelfit.tables.plan import read_plan
+from kernelfit.tables.roles import NUMBER
+from kernelfit.tables.views import learn_view
+from kernelfit.tables.warnings import warn_of_dates, warn_of_plan
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.distinct import distinct_points
 from kernelfit.utils.progress import show_progress
 from kernelfit.utils.sklearn_private import Interval, StrOptions
-from kernelfit.utils.table import check_table, read_schema
 from kernelfit.utils.threads import one_blas_thread
 from kernelfit.utils.validation import check_weights
-from kernelfit.utils.views import learn_view
 
 _MAX_POINTS = 500  # that the choices are made on
 _SUBSAMPLES = 8
@@ -66,8 +70,10 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         "ranks" gives each the shape of a Gaussian, "given" leaves all as they are. "auto" is
         "given" where all columns are numbers of similar ranges without missing values, and
         "standard" else.
-    categorical_features : list of str or int, or mask, default=None
-        Columns to read as categories, beside those whose type says so.
+    column_kinds : dict, default=None
+        What columns are, by name or place, where that is not to be found out: "number",
+        "category", "text", "date", "day first", "month first", "unix" (seconds since 1970),
+        "duration", "time" or "drop".
     random_state : int, RandomState instance or None, default=None
         Draws the subsamples and the starts of k-means.
     n_jobs : int or None, default=None
@@ -100,6 +106,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         Spectral embedding of the rows.
     model_ : CDSKClustering
         The clustering of the rows, as numbers, on the graph chosen.
+    columns_ : DataFrame or dict
+        What each column became: its name, kind, use, number of features, missing values and a note.
     n_features_in_ : int
         Columns of the table.
     feature_names_in_ : ndarray of str
@@ -123,7 +131,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "max_clusters": [Interval(Integral, 2, None, closed="left")],
         "scaling": [StrOptions({"auto", "standard", "ranks", "given"})],
-        "categorical_features": ["array-like", None],
+        "column_kinds": [dict, None],
         "random_state": ["random_state"],
         "n_jobs": [
             None,
@@ -141,7 +149,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         *,
         max_clusters=20,
         scaling="auto",
-        categorical_features=None,
+        column_kinds=None,
         random_state=None,
         n_jobs=None,
         verbose=0,
@@ -149,7 +157,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self.n_clusters = n_clusters
         self.max_clusters = max_clusters
         self.scaling = scaling
-        self.categorical_features = categorical_features
+        self.column_kinds = column_kinds
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -158,6 +166,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
         return tags
 
     def fit(self, X, y=None, sample_weight=None):
@@ -166,8 +175,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
-            A numpy array, or a frame of pandas or polars, with numbers, categories, booleans and
-            missing values. Dates must be turned into numbers first.
+            A numpy array, or a frame of any library that narwhals reads, with numbers,
+            categories, booleans, dates, text and missing values.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -203,8 +212,15 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
     def _read_training_table(self, X):
         X = check_table(self, X, reset=True)
-        self._schema = read_schema(X, self.categorical_features)
-        return self._schema.read(X)
+        self._plan = read_plan(X, self.column_kinds)
+        warn_of_plan(self._plan, stacklevel=3)
+        return self._plan.read(X)
+
+    @property
+    def columns_(self):
+        """What each column became, and how it is used."""
+        check_is_fitted(self)
+        return describe_columns(self._plan)
 
     def _learn(self, table, weight, seed):
         rows = distinct_points(table, weight)
@@ -212,7 +228,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         largest = rows.counts.max()
         counts = np.maximum(rows.counts / largest, _LEAST_COUNT)
         reasons = [self._choose_scaling(distinct)]
-        self._view = learn_view(distinct, self._schema.is_category, counts, self.scaling_)
+        self._view = learn_view(distinct, self._plan.roles, counts, self.scaling_)
         self._exponent = self._common_unit(self._view(distinct))
         Z = self._features(table)
         points = Z[rows.first]
@@ -238,7 +254,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         and in this one no squared distance overflows or vanishes.
         """
         missing = any(getattr(column, "marked", False) for column in self._view.columns)
-        if self.scaling_ != "given" or self._schema.is_category.any() or missing:
+        if self.scaling_ != "given" or (self._plan.roles != NUMBER).any() or missing:
             return 0
         return int(np.frexp(np.abs(Z).max(initial=0.0))[1])
 
@@ -252,7 +268,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         if self.scaling != "auto":
             self.scaling_ = self.scaling
             return f"Units: scaling={self.scaling!r} was asked for."
-        self.scaling_, reason = _scaling(table, self._schema.is_category)
+        self.scaling_, reason = _scaling(table, self._plan.roles)
         return f"Units: {reason}"
 
     def _choose(self, points, counts, few, seed, reasons):
@@ -311,7 +327,9 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        table = self._schema.read(check_table(self, X, reset=False))
+        X = check_table(self, X, reset=False)
+        warn_of_dates(self._plan, X, stacklevel=2)
+        table = self._plan.read(X)
         Z = self._features(table)
         if np.abs(Z).max() > _LARGEST:
             raise ValueError(
@@ -343,10 +361,10 @@ def _few_different(counts, most):
     return len(counts) if len(counts) <= most and counts.min() >= 2.0 else 1
 
 
-def _scaling(table, is_category):
+def _scaling(table, roles):
     """Return what to do to columns of numbers, and why."""
-    if is_category.any():
-        return "standard", "columns of numbers were standardised, as there are categories beside."
+    if (roles != NUMBER).any():
+        return "standard", "columns of numbers were standardised, as there are others beside."
     if np.isnan(table).any():
         return "standard", "columns were standardised, as values are missing."
     # In units of the largest number, so that no difference overflows.

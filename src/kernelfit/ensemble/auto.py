@@ -43,9 +43,10 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
         The folds; a number stands for folds balanced in the target.
     scoring : str or callable, default=None
         What `cv_score_` and the leaderboard show.
-    categorical_features : list of str or int, or mask, default=None
-        Columns to read as categories, beside those whose type says so. Text is categories, unless
-        it holds numbers of which one is not whole or many differ.
+    column_kinds : dict, default=None
+        What columns are, by name or place, where that is not to be found out: "number",
+        "category", "text", "date", "day first", "month first", "unix" (seconds since 1970),
+        "duration", "time" or "drop".
     n_jobs : int, default=None
         Folds, members at the end, and trees of a forest on many rows, worked on at a time: in
         threads, unless a backend of joblib is in force. The result does not depend on it.
@@ -66,6 +67,8 @@ class AutoKernelClassifier(ClassifierMixin, AutoKernel):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The class labels.
+    columns_ : DataFrame or dict
+        What each column became: its name, kind, use, number of features, missing values and a note.
     n_features_in_ : int
         Columns of the training table.
     feature_names_in_ : ndarray of str
@@ -231,9 +234,10 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
         The folds; a number stands for folds balanced in the target.
     scoring : str or callable, default=None
         What `cv_score_` and the leaderboard show.
-    categorical_features : list of str or int, or mask, default=None
-        Columns to read as categories, beside those whose type says so. Text is categories, unless
-        it holds numbers of which one is not whole or many differ.
+    column_kinds : dict, default=None
+        What columns are, by name or place, where that is not to be found out: "number",
+        "category", "text", "date", "day first", "month first", "unix" (seconds since 1970),
+        "duration", "time" or "drop".
     n_jobs : int, default=None
         Folds, members at the end, and trees of a forest on many rows, worked on at a time: in
         threads, unless a backend of joblib is in force. The result does not depend on it.
@@ -252,6 +256,8 @@ class AutoKernelRegressor(RegressorMixin, AutoKernel):
 
     Attributes
     ----------
+    columns_ : DataFrame or dict
+        What each column became: its name, kind, use, number of features, missing values and a note.
     n_features_in_ : int
         Columns of the training table.
     feature_names_in_ : ndarray of str

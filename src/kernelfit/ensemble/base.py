@@ -7,10 +7,9 @@ from types import FunctionType
 from typing import ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.ensemble.assemble import assemble, balanced_folds, leave_out
 from kernelfit.ensemble.clock import Clock
@@ -19,13 +18,16 @@ from kernelfit.ensemble.importance import shuffled_losses
 from kernelfit.ensemble.leaderboard import FoldScores, tabulate
 from kernelfit.ensemble.members import choose_recipes
 from kernelfit.ensemble.part import Machines, TrainingPart
+from kernelfit.tables.describe import describe_columns
+from kernelfit.tables.frames import check_table, take_rows
+from kernelfit.tables.plan import read_plan
+from kernelfit.tables.warnings import warn, warn_of_data, warn_of_dates, warn_of_plan
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.checkpoint import Checkpoint
 from kernelfit.utils.digest import digest
 from kernelfit.utils.folds import missing_classes, split_folds
 from kernelfit.utils.progress import ProgressBar
 from kernelfit.utils.sklearn_private import Interval, StrOptions
-from kernelfit.utils.table import as_table, check_table, check_width, read_schema
 from kernelfit.utils.threads import one_blas_thread, threads_for
 from kernelfit.utils.torch_device import load_torch
 from kernelfit.utils.validation import as_plain, check_weights
@@ -49,7 +51,7 @@ class AutoKernel(BaseEstimator):
         "compress": ["boolean"],
         "cv": ["cv_object"],
         "scoring": [str, callable, None],
-        "categorical_features": ["array-like", None],
+        "column_kinds": [dict, None],
         "n_jobs": [Integral, None],
         "checkpoint": [str, PathLike, None],
         "random_state": ["random_state"],
@@ -66,7 +68,7 @@ class AutoKernel(BaseEstimator):
         compress=False,
         cv=5,
         scoring=None,
-        categorical_features=None,
+        column_kinds=None,
         n_jobs=None,
         checkpoint=None,
         random_state=None,
@@ -79,7 +81,7 @@ class AutoKernel(BaseEstimator):
         self.compress = compress
         self.cv = cv
         self.scoring = scoring
-        self.categorical_features = categorical_features
+        self.column_kinds = column_kinds
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
         self.random_state = random_state
@@ -103,6 +105,7 @@ class AutoKernel(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
         return tags
 
     def __dir__(self):
@@ -120,8 +123,8 @@ class AutoKernel(BaseEstimator):
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
-            A numpy array, or a frame of pandas or polars, with numbers, categories, booleans and
-            missing values. Dates must be turned into numbers first.
+            A numpy array, or a frame of any library that narwhals reads, with numbers,
+            categories, booleans, dates, text and missing values.
         y : array-like of shape (n_samples,)
             Class labels, or targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -145,8 +148,9 @@ class AutoKernel(BaseEstimator):
             weight = weight / weight.max()
         rows = np.flatnonzero(weight)
         targets, labels = fitted._encode(y[rows])
-        table = fitted._read_training_table(X)
-        data = Data(table[rows], fitted._schema.is_category, targets, labels, weight[rows])
+        table = fitted._read_training_table(take_rows(X, rows))
+        warn_of_data(fitted._plan, table, targets, labels, stacklevel=2)
+        data = Data(table, fitted._plan.roles, targets, labels, weight[rows])
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         if self.checkpoint is not None and self.random_state is None:
             seed = Checkpoint.note(self.checkpoint).get("seed", seed)
@@ -157,29 +161,33 @@ class AutoKernel(BaseEstimator):
 
     def _check_training_data(self, X, y):
         """Return the table and the targets, checked; store the names of the features."""
-        X, y = as_table(X), as_plain(y)
-        if hasattr(X, "columns"):
-            X, y = validate_data(self, X, y, skip_check_array=True)
-            check_width(X)
-            check_consistent_length(X, y)
-        else:
-            if issparse(X):
-                raise TypeError("expected a dense table, got a sparse matrix")
-            X, y = validate_data(
-                self, X, y, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=2
-            )
+        if y is None:  # in the words of scikit-learn
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but it is None")
+        X, y = check_table(self, X, reset=True, min_rows=2), as_plain(y)
+        check_consistent_length(X, y)
         y = column_or_1d(y, warn=True)
         check_array(y, ensure_2d=False, dtype=None, ensure_min_samples=2, input_name="y")
         return X, y
 
     def _read_training_table(self, X):
-        self._schema = read_schema(X, self.categorical_features)
-        return self._schema.read(X)
+        with one_blas_thread():
+            self._plan = read_plan(X, self.column_kinds)
+            table = self._plan.read(X)
+        warn_of_plan(self._plan, stacklevel=3)
+        return table
+
+    @property
+    def columns_(self):
+        """What each column became, and how it is used."""
+        check_is_fitted(self)
+        return describe_columns(self._plan)
 
     def _check_table(self, X):
         """Return a table to predict as numbers."""
         check_is_fitted(self)
-        return self._schema.read(check_table(self, X, reset=False))
+        X = check_table(self, X, reset=False)
+        warn_of_dates(self._plan, X, stacklevel=4)
+        return self._plan.read(X)
 
     def _folds(self, X, y, rows, data, seed):
         """Return the training and test rows of every fold, as places among rows of weight."""
@@ -239,10 +247,9 @@ class AutoKernel(BaseEstimator):
         self.fit_time_ = clock.spent
         weak = len(self.members_) < _FEW_MEMBERS if self.ensemble else found.stands_in
         if found.cut_short and weak:
-            warnings.warn(
-                f"time_limit={self.time_limit:g} leaves a weak model: {'; '.join(found.cut_short)}",
-                stacklevel=3,
-            )
+            missing = "; ".join(found.cut_short)
+            text = f"time_limit={self.time_limit:g} leaves a weak model: {missing}"
+            warn("KF006", text, stacklevel=3)
 
     def _open_checkpoint(self, data, folds, seed):
         """Return where scores are kept, or None."""
@@ -332,10 +339,13 @@ class AutoKernel(BaseEstimator):
     def feature_importances_(self):
         """The rise of the loss when a column is shuffled, as shares; computed on first use."""
         check_is_fitted(self)
+        if len(self._plan.names) != self.n_features_in_:
+            raise AttributeError("the columns of a sparse matrix have no importances one by one")
         if "_importances" not in self.__dict__:
             rise = shuffled_losses(
                 self._trained_folds(), self._cv_folds, self._data,
-                self._fold_combination, np.random.default_rng(self._seed), self.device,
+                self._fold_combination, np.random.default_rng(self._seed),
+                self._plan.columns, self.device,
             )  # fmt: skip
             rise = np.maximum(rise, 0.0)
             self._importances = rise / rise.sum() if rise.any() else rise

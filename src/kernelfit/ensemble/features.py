@@ -13,8 +13,8 @@ from kernelfit.families.metric.agop import learn_gradient_metric
 from kernelfit.families.metric.points import draw_points
 from kernelfit.families.metric.widths import learn_widths
 from kernelfit.kernels.forest import Forest
+from kernelfit.tables.views import View, learn_view
 from kernelfit.utils.jobs import run_in_order
-from kernelfit.utils.views import View, learn_view
 
 Array = NDArray[Any]
 
@@ -32,8 +32,9 @@ class Data:
     Attributes
     ----------
     table : ndarray of shape (n, d)
-        As a `Schema` reads it.
-    is_category : ndarray of bool of shape (d,)
+        Parsed features, as a `Plan` reads them.
+    roles : ndarray of int of shape (d,)
+        What they are: see `kernelfit.tables.roles`.
     targets : ndarray of shape (n, k)
         One column a regression: the target, or -1 and 1 for a class against the rest.
     labels : ndarray of int of shape (n,) or None
@@ -43,7 +44,7 @@ class Data:
     """
 
     table: Array
-    is_category: Array
+    roles: Array
     targets: Array
     labels: Array | None
     weight: Array
@@ -52,7 +53,7 @@ class Data:
         """Return some rows."""
         return Data(
             self.table[rows],
-            self.is_category,
+            self.roles,
             self.targets[rows],
             None if self.labels is None else self.labels[rows],
             self.weight[rows],
@@ -110,7 +111,7 @@ def learn_features(
     -------
     Features
     """
-    view = learn_view(data.table, data.is_category, data.weight, recipe.shape)
+    view = learn_view(data.table, data.roles, data.weight, recipe.shape, data.targets)
     if recipe.kernel == "forest":
         # Leaves hold as many landmarks as they would hold rows if all of these spanned the machine:
         # points that share no leaf with a landmark are all the same to it.

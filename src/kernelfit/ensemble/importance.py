@@ -19,6 +19,7 @@ def shuffled_losses(
     data: Data,
     combination: Any,
     rng: np.random.Generator,
+    columns: Sequence[Array],
     device: str | None = None,
 ) -> Array:
     """Return the rise of the mean loss when one column is shuffled among the test rows of a fold.
@@ -32,22 +33,25 @@ def shuffled_losses(
     combination : callable
         From scores to predictions or probabilities.
     rng : numpy.random.Generator
+    columns : sequence of ndarray of int
+        The parsed features of each column, which are shuffled together.
     device : str, default=None
         Where to compute; the processor when None.
 
     Returns
     -------
-    ndarray of shape (n_features,)
+    ndarray of shape (n_columns,)
     """
-    d = data.table.shape[1]
-    rise, mass = np.zeros(d), 0.0
+    rise, mass = np.zeros(len(columns)), 0.0
     for machine, (_, test) in zip(machines, folds, strict=True):
         part = data.take(test[:_ROWS])
         order = rng.permutation(len(part.weight))
         base = _loss(combination(machine(part.table, device)), part)
-        for j in range(d):
+        for j, parsed in enumerate(columns):
+            if not len(parsed):
+                continue
             table = part.table.copy()
-            table[:, j] = table[order, j]
+            table[:, parsed] = table[np.ix_(order, parsed)]
             rise[j] += part.weight.sum() * (_loss(combination(machine(table, device)), part) - base)
         mass += part.weight.sum()
     return rise / mass

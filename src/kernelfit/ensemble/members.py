@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import is_classifier
 
-from kernelfit.utils.views import Shape
+from kernelfit.tables.views import Shape
 
 Metric = Literal["none", "widths", "gradients", "splits"]
 KernelName = Literal["gaussian", "exponential", "laplacian", "additive", "spline", "forest"]

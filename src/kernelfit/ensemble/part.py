@@ -17,10 +17,10 @@ from kernelfit.ensemble.kernels import natural_inverse_width
 from kernelfit.ensemble.members import EstimatorRecipe, Member
 from kernelfit.ensemble.svm import solve_svms
 from kernelfit.solvers.landmarks import choose_landmarks, solve_on_landmarks
+from kernelfit.tables.views import Shape, View, learn_view
 from kernelfit.tasks.losses import squared
 from kernelfit.utils.jit import compiling_seconds
 from kernelfit.utils.jobs import run_in_order
-from kernelfit.utils.views import Shape, View, learn_view
 
 Array = NDArray[Any]
 
@@ -113,7 +113,9 @@ class TrainingPart:
         """Return a view of the table, learned from these rows."""
         if shape not in self._views:
             data = self._data
-            self._views[shape] = learn_view(data.table, data.is_category, data.weight, shape)
+            self._views[shape] = learn_view(
+                data.table, data.roles, data.weight, shape, data.targets
+            )
         return self._views[shape]
 
     def take_metric(self, recipe: Any, known: Features) -> None:

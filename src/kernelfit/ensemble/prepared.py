@@ -1,39 +1,35 @@
 """Estimators of numbers on tables as they come."""
 
-from collections import Counter
 from typing import ClassVar
 
-import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.ensemble.base import AutoKernel
+from kernelfit.tables.reader import TableReader
 from kernelfit.utils.atomic import blank_copy
 from kernelfit.utils.sklearn_private import HasMethods
-from kernelfit.utils.table import read_schema
-from kernelfit.utils.views import learn_view
 
 
 class TableEstimator(BaseEstimator):
     """An estimator on a frame, of which it knows the columns by name.
 
-    Numbers are standardised, categories and text become one column a value, missing values are
-    marked; AutoKernel, which does so itself, gets the frame as it is.
+    A `TableReader` turns it into numbers; AutoKernel, which does so itself, gets it as it is.
 
     Parameters
     ----------
     estimator : estimator
     target : str, default="target"
         What the targets are called; for messages.
+    column_kinds : dict, default=None
+        For the `TableReader`; AutoKernel has its own.
 
     Attributes
     ----------
     estimator_ : estimator
         The fitted one.
-    columns_ : list of str
-        The columns that it was fitted on.
-    text_columns_ : list of str
-        Those that are no numbers.
+    names_ : list of str
+        Names of the columns that it was fitted on.
     measured_ : dict
         What was measured beside the fit, such as its score on held-out rows; `fit` sets none.
     """
@@ -41,11 +37,13 @@ class TableEstimator(BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"])],
         "target": [str],
+        "column_kinds": [dict, None],
     }
 
-    def __init__(self, estimator, *, target="target"):
+    def __init__(self, estimator, *, target="target", column_kinds=None):
         self.estimator = estimator
         self.target = target
+        self.column_kinds = column_kinds
 
     def fit(self, X, y):
         """Learn how to read the table, then fit the estimator.
@@ -68,32 +66,24 @@ class TableEstimator(BaseEstimator):
 
     def _learn(self, X):
         """Learn how to read the table."""
-        self.columns_ = [str(name) for name in X.columns]
-        self.text_columns_ = [name for name in X.columns if X[name].dtype.kind not in "biuf"]
-        if not isinstance(self.estimator, AutoKernel):
-            self._schema = read_schema(X)
-            table = self._schema.read(X)
-            ones = np.ones(len(table))
-            self._view = learn_view(table, self._schema.is_category, ones, "standard")
+        self.names_ = [str(name) for name in X.columns]
+        is_own = isinstance(self.estimator, AutoKernel)
+        self._reader = None if is_own else TableReader(self.column_kinds).fit(X)
 
     def features(self, X):
         """Return the frame that the estimator sees: for AutoKernel the columns, else numbers."""
-        X = X[self.columns_]
-        if isinstance(self.estimator, AutoKernel):
+        X = X[self.names_]
+        if self._reader is None:
             return X
-        values = self._view(self._schema.read(X))
-        return type(X)(values, columns=self._feature_names(), index=X.index)
+        names = self._reader.get_feature_names_out()
+        return type(X)(self._reader.transform(X), columns=names, index=X.index)
 
-    def _feature_names(self):
-        """Return the names of these numbers: those of their columns, numbered where several."""
-        sources = [self.columns_[j] for j in self._view.sources]
-        several = Counter(sources)
-        seen: Counter[str] = Counter()
-        names = []
-        for name in sources:
-            seen[name] += 1
-            names.append(f"{name} ({seen[name]})" if several[name] > 1 else name)
-        return names
+    @property
+    def columns_(self):
+        """What each column became."""
+        check_is_fitted(self)
+        reader = self.estimator_ if self._reader is None else self._reader
+        return reader.columns_
 
     @property
     def classes_(self):

@@ -20,8 +20,8 @@ from kernelfit.estimators.machine import KernelMachine
 from kernelfit.estimators.multiple import MultipleKernelMachine
 from kernelfit.estimators.positive_matrix import PositiveMatrixMachine
 from kernelfit.families.multiple.kernels import WeightedSum
+from kernelfit.tables.views import learn_view
 from kernelfit.utils.validation import as_dense
-from kernelfit.utils.views import learn_view
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -194,7 +194,7 @@ def _of_ensemble(machine: Any, X: Any, rows: Indices) -> KernelMatrices:
             K = gram(member.kernel, member.features(table), None, member.inverse_width)
             learned += weight / np.diagonal(K).mean() * K
     ones = np.ones(len(rows))
-    Z = learn_view(table, machine._schema.is_category, ones, "standard")(table)
+    Z = learn_view(table, machine._plan.roles, ones, "standard")(table)
     initial = gram("gaussian", Z, None, natural_inverse_width("gaussian", Z, ones))
     return KernelMatrices(learned, _dense(initial), rows)
 

@@ -16,7 +16,16 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import pairwise
 from sklearn.neighbors import NearestNeighbors
 
-PACKAGES = ("clustering", "ensemble", "estimators", "families", "kernels", "papers", "selection")
+PACKAGES = (
+    "clustering",
+    "ensemble",
+    "estimators",
+    "families",
+    "kernels",
+    "papers",
+    "selection",
+    "tables",
+)
 SKLEARN = {
     "sklearn.model_selection": (
         "GroupKFold",
@@ -45,7 +54,7 @@ FUNCTIONS = {
         pairwise.sigmoid_kernel,
     )
 }  # that may be a kernel
-_MODULES = rf"(?:{'|'.join(PACKAGES)})(?:\.\w+)+|utils\.(?:distinct|table|validation|views)"
+_MODULES = rf"(?:{'|'.join(PACKAGES)})(?:\.\w+)+|utils\.(?:distinct|validation)"
 _NAME = re.compile(rf"kernelfit\.(?:{_MODULES}):[A-Za-z_]\w*")
 _ATTRIBUTE = re.compile(r"_?[A-Za-z]\w*")
 

@@ -7,10 +7,11 @@ import numpy as np
 from kernelfit.report.blocks import NOTHING, Facts, Section, Table, number, shorten
 from kernelfit.report.figures import draw, draw_bars
 from kernelfit.report.subject import Subject
-from kernelfit.report.table import column, is_missing, n_rows
+from kernelfit.report.table import is_missing, n_rows
 
 _MAX_COLUMNS = 25
 _MAX_CLASSES = 12
+_KINDS = {"date": "dates, in years", "text": "text", "id": "an id, not used"}
 
 
 def data_section(subject: Subject) -> Section:
@@ -34,10 +35,12 @@ def data_section(subject: Subject) -> Section:
     rows: list[tuple[Any, ...]] = []
     n_missing = 0
     for j in range(min(d, _MAX_COLUMNS)):
-        values = column(X, j)
+        values = subject.values(j)
         missing = is_missing(values)
         n_missing += int(missing.sum())
-        rows.append((shorten(subject.names[j], 40), *_describe(values[~missing]), _share(missing)))
+        kind = _KINDS.get(subject.kind(j), "")
+        holds, middle, spread = _describe(values[~missing])
+        rows.append((shorten(subject.names[j], 40), kind or holds, middle, spread, _share(missing)))
     facts = [("rows", number(n)), ("columns", number(d))]
     facts.append(("missing values", number(n_missing)))
     if y is not None and subject.task == "classification":

@@ -7,7 +7,7 @@ import numpy as np
 from kernelfit.report.blocks import Section, shorten
 from kernelfit.report.figures import draw, draw_bars
 from kernelfit.report.subject import MAX_COLUMNS, Subject
-from kernelfit.report.table import column, is_missing, n_rows, with_values_of
+from kernelfit.report.table import is_missing, n_rows, with_values_of
 
 _BARS = 12
 _CURVES = 4  # columns with a curve
@@ -33,7 +33,7 @@ def features_section(subject: Subject) -> Section | None:
     order = np.argsort(-importances, kind="stable")
     text = [how + " Columns that say the same share their importance."]
     blocks = [_bars(subject, importances, order[:_BARS])]
-    curves = [j for j in order[:_CURVES] if importances[j] > 0.0]
+    curves = [j for j in order[:_CURVES] if importances[j] > 0.0 and subject.kind(j) != "text"]
     if curves:
         text.append(
             "The curves and bars show the mean prediction where one column is set to each of its "
@@ -66,7 +66,7 @@ def _bars(subject: Subject, importances: Any, shown: Any) -> Any:
 
 def _dependence(subject: Subject, j: int) -> Any:
     """Return the partial dependence on one column: a curve of numbers, bars of categories."""
-    values = column(subject.X, j)
+    values = subject.values(j)
     present = np.flatnonzero(~is_missing(values))
     counts = None
     if _is_nominal(subject, j, values[present]):
@@ -99,7 +99,7 @@ def _dependence(subject: Subject, j: int) -> Any:
                 ax.legend()
 
         return draw(paint, alt, height=210)
-    is_boolean = j in subject.schema.booleans
+    is_boolean = subject.kind(j) == "boolean"
     labels = [
         f"{_category(values[k], is_boolean)} ({count:,})"
         for k, count in zip(grid, counts, strict=True)
@@ -128,7 +128,7 @@ def _dependence(subject: Subject, j: int) -> Any:
 
 def _is_nominal(subject: Subject, j: int, values: Any) -> bool:
     """Return whether the values of a column have no order: categories, booleans, two numbers."""
-    known = j in subject.schema.categories or j in subject.schema.booleans
+    known = subject.kind(j) in ("category", "label", "boolean")
     return known or values.dtype == object or len(np.unique(values)) == 2
 
 

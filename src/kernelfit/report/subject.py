@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.inspection.headline import fit_facts, measure_classes, measure_numbers
 from kernelfit.inspection.matrices import innermost
-from kernelfit.report.table import as_table, column_names, n_rows, take
-from kernelfit.utils.table import Schema, read_schema
+from kernelfit.report.table import as_table, column, column_names, n_rows, take
+from kernelfit.tables.plan import Plan, read_plan
 
 MAX_COLUMNS = 100  # beyond which shuffling each takes long
 _SHUFFLED_ROWS = 200
 _REPEATS = 5
+_ON_AN_AXIS = ("number", "date", "time", "duration")
+_DAYS_OF_A_YEAR = 365.2425
 
 
 @dataclass(frozen=True)
@@ -159,13 +161,25 @@ class Subject:
         return np.maximum(found.importances_mean, 0.0), how
 
     @cached_property
-    def schema(self) -> Schema:
-        """Which columns are categories and booleans, as AutoKernel reads tables."""
-        given = getattr(self.machine, "categorical_features", None)
+    def plan(self) -> Plan | None:
+        """What the columns are, as AutoKernel reads tables; None where only a pipeline can."""
         try:
-            return read_schema(self.X, given)
-        except (TypeError, ValueError):  # values that only a pipeline can read
-            return Schema(tuple(self.names), {})
+            return read_plan(self.X, getattr(self.machine, "column_kinds", None))
+        except (TypeError, ValueError):
+            return None
+
+    def kind(self, j: int) -> str:
+        """Return what a column holds, "" where that is not known."""
+        if self.plan is None or len(self.plan.readers) != len(self.names):
+            return ""
+        return str(self.plan.readers[j].kind)
+
+    def values(self, j: int) -> Any:
+        """Return a column: numbers as they are read, dates in years, all others as they are."""
+        if self.plan is None or self.kind(j) not in _ON_AN_AXIS or not self.plan.readers[j].roles:
+            return column(self.X, j)
+        parsed = self.plan.read_column(self.X, j)[:, 0]
+        return parsed / _DAYS_OF_A_YEAR + 1970.0 if self.kind(j) == "date" else parsed
 
     def scores(self, X: Any) -> Any:
         """Return one score a class at points, probabilities where there are any, or None."""

@@ -1,0 +1,68 @@
+"""What is doubtful about parsed features and targets: columns that tell all, equal rows at odds."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+_FEWEST_ROWS = 50  # fewer show nothing
+_SAME = 1e-9  # of a correlation, how far it may be from one
+
+
+def leaking_columns(
+    table: Array, sources: Array, targets: Array, labels: Array | None
+) -> list[int]:
+    """Return the columns that are the target in other words.
+
+    Columns of numbers that are a linear function of the targets; or columns with one value a class.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n, d)
+        Parsed features.
+    sources : ndarray of int of shape (d,)
+        The column of each.
+    targets : ndarray of shape (n, k)
+    labels : ndarray of int of shape (n,) or None
+        Class numbers; None in regression.
+
+    Returns
+    -------
+    list of int
+    """
+    if len(table) < _FEWEST_ROWS:
+        return []
+    same = _is_linear_in if labels is None else _is_one_to_one
+    truth = targets[:, 0] if labels is None else labels
+    return sorted({int(sources[j]) for j in range(table.shape[1]) if same(table[:, j], truth)})
+
+
+def _is_linear_in(x: Array, y: Array) -> bool:
+    if np.isnan(x).any() or x.min() == x.max() or y.min() == y.max():
+        return False
+    x, y = ((v - v.mean()) / np.abs(v - v.mean()).max() for v in (x, y))
+    return bool((x @ y) ** 2 >= (1.0 - _SAME) ** 2 * (x @ x) * (y @ y))
+
+
+def _is_one_to_one(x: Array, labels: Array) -> bool:
+    values, codes = np.unique(x, return_inverse=True)
+    n_classes = int(labels.max()) + 1
+    if len(values) != n_classes or n_classes < 2:
+        return False
+    return len(np.unique(codes * n_classes + labels)) == n_classes
+
+
+def share_at_odds(table: Array, labels: Array) -> float:
+    """Return the share of rows that equal a row of another class."""
+    if len(table) < _FEWEST_ROWS or not table.shape[1]:
+        return 0.0
+    rows = np.ascontiguousarray(np.nan_to_num(table, nan=np.inf) + 0.0)
+    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    group = np.unique(keys, return_inverse=True)[1]
+    n_groups = int(group.max()) + 1
+    low, high = np.full(n_groups, np.iinfo(np.int64).max), np.full(n_groups, -1)
+    np.minimum.at(low, group, labels)
+    np.maximum.at(high, group, labels)
+    return float((low < high)[group].mean())

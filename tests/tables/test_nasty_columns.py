@@ -1,0 +1,135 @@
+"""Fifty columns as they lie about in the world, each read as a careful analyst would."""
+
+import datetime
+import hashlib
+import uuid
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernelfit.tables.describe import describe_columns
+from kernelfit.tables.plan import read_plan
+
+N = 80
+RNG = np.random.default_rng(0)
+DAYS = [datetime.date(2023, 1, 3) + datetime.timedelta(days=9 * k) for k in range(N)]
+MOMENTS = [datetime.datetime(2024, 5, 1, 6) + datetime.timedelta(hours=7 * k) for k in range(N)]
+NUMBERS = np.round(RNG.lognormal(6.0, 1.5, N), 2)
+COUNTS = RNG.integers(1, 400, N)
+WORDS = "red green blue oak steel glass lamp chair table shelf".split()
+TEXTS = [" ".join(RNG.choice(WORDS, 4)) + f" {k}" for k in range(N)]
+
+
+def hexadecimal(k):
+    return hashlib.sha256(str(k).encode()).hexdigest()[:16]
+
+
+def every(values):
+    """Return as many values, in turn."""
+    return [values[k % len(values)] for k in range(N)]
+
+
+# Name: values, kind, number of parsed features, words of the note.
+COLUMNS = {
+    "whole": (COUNTS, "number", 1, ""),
+    "nullable": (pd.array([None, *COUNTS[1:]], dtype="Int64"), "number", 1, ""),
+    "flag": (RNG.random(N) < 0.5, "boolean", 1, ""),
+    "maybe": (pd.array([None, *(COUNTS[1:] > 200)], dtype="boolean"), "boolean", 1, ""),
+    "decimal": ([Decimal(str(v)) for v in NUMBERS], "number", 1, ""),
+    "text of numbers": ([str(v) for v in NUMBERS], "number", 1, ""),
+    "powers": ([f"{v:.2e}" for v in NUMBERS], "number", 1, ""),
+    "dollars": ([f"${v:,.2f}" for v in NUMBERS], "number", 1, "'$'"),
+    "euros": (
+        [f"{v:,.2f} €".translate(str.maketrans(",.", ".,")) for v in NUMBERS], "number", 1, "'€'",
+    ),
+    "negative": ([f"(${v:,.2f})" if v < 300 else f"${v:,.2f}" for v in NUMBERS], "number", 1, "$"),
+    "percent": ([f"{v} %" for v in COUNTS], "number", 1, "'%'"),
+    "weights": ([f"{v / 10} kg" for v in COUNTS], "number", 1, "'kg'"),
+    "followers": ([f"{v}K" if v % 2 else f"{v / 10}M" for v in COUNTS], "number", 1, "'K'"),
+    "limits": (["<5" if v < 50 else str(v) for v in COUNTS], "number", 1, ""),
+    "gaps": (["n/a" if v < 50 else "-" if v < 90 else str(v) for v in COUNTS], "number", 1, ""),
+    "typo": ([*(str(v) for v in NUMBERS[1:]), "unknown"], "number", 1, "1 others, such as 'unkn"),
+    "few whole texts": (every(["1", "2", "3"]), "category", 1, ""),
+    "postcodes": (every([f"0{v}" for v in range(1067, 1090)]), "category", 1, ""),
+    "versions": (every(["1.2.3", "1.2.4", "1.10.0"]), "category", 1, ""),
+    "colours": (every(["red", "green", None]), "category", 1, ""),
+    "ordered": (pd.Categorical(every(["low", "high"]), ordered=True), "category", 1, ""),
+    "intervals": (pd.cut(NUMBERS, 3), "category", 1, ""),
+    "days": (DAYS, "date", 4, ""),
+    "iso": ([day.isoformat() for day in DAYS], "date", 4, ""),
+    "datetime64": (np.array(DAYS, dtype="datetime64[ns]"), "date", 4, ""),
+    "periods": (pd.period_range("2019-01", periods=N, freq="M"), "date", 2, ""),
+    "zones": (pd.DatetimeIndex(MOMENTS).tz_localize("Europe/Berlin"), "date", 3, ""),
+    "iso with zone": ([f"{m.isoformat()}+02:00" for m in MOMENTS], "date", 3, ""),
+    "day first": ([day.strftime("%d/%m/%Y") for day in DAYS], "date", 4, ""),
+    "month first": ([day.strftime("%m/%d/%Y") for day in DAYS], "date", 4, ""),
+    "points": ([f"{1 + k % 12}.{1 + k % 11}.2024" for k in range(N)], "date", 3, "day first"),
+    "slashes": ([f"{1 + k % 11}/{1 + k % 12}/24" for k in range(N)], "date", 3, "month first"),
+    "month names": ([day.strftime("%b %d, %Y") for day in DAYS], "date", 4, ""),
+    "digits of dates": ([int(day.strftime("%Y%m%d")) for day in DAYS], "date", 4, "digits of"),
+    "game clock": ([f"{v // 36:02}:{v % 36:02}" for v in COUNTS], "time", 1, ""),
+    "time of day": ([f"{v % 24}:{v % 60:02}" for v in COUNTS], "time", 2, ""),
+    "durations": ([f"{v // 60}h {v % 60}m" for v in COUNTS], "duration", 1, ""),
+    "timedelta": (pd.to_timedelta(COUNTS, unit="h"), "duration", 1, ""),
+    "reviews": (TEXTS, "text", 60, ""),
+    "labels": (every([text[:-3] for text in TEXTS[:31]]), "label", 31, ""),
+    "hashes": ([hexadecimal(k) for k in range(N)], "id", 0, "without shared pieces"),
+    "uuids": ([uuid.UUID(hexadecimal(k) * 2) for k in range(N)], "id", 0, "without shared pieces"),
+    "orders": ([f"ORD-{k:06}" for k in RNG.permutation(N)], "id", 0, "without shared pieces"),
+    "customer_id": (RNG.permutation(N) + 1000, "id", 0, "by its name an id"),
+    "constant": ([7] * N, "constant", 1, "always 7"),
+    "nothing": ([None] * N, "empty", 1, "no values"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return pd.DataFrame({name: values for name, (values, *_) in COLUMNS.items()})
+
+
+@pytest.fixture(scope="module")
+def plan(frame):
+    return read_plan(frame)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_kind_and_note(plan, name):
+    _, kind, n_features, note = COLUMNS[name]
+    reader = plan.readers[list(COLUMNS).index(name)]
+    assert (reader.kind, len(reader.roles)) == (kind, n_features), reader
+    assert note in reader.note
+
+
+def test_values_are_those_written(frame, plan):
+    parsed = plan.read(frame)
+    column = {name: parsed[:, plan.columns[j]] for j, name in enumerate(plan.names)}
+    for name in ("decimal", "text of numbers", "dollars", "euros"):
+        np.testing.assert_array_equal(column[name][:, 0], NUMBERS)
+    np.testing.assert_allclose(column["powers"][:, 0], NUMBERS, rtol=5e-3)
+    np.testing.assert_array_equal(
+        column["negative"][:, 0], np.where(NUMBERS < 300, -NUMBERS, NUMBERS)
+    )
+    np.testing.assert_array_equal(column["percent"][:, 0], COUNTS)
+    np.testing.assert_allclose(column["weights"][:, 0], COUNTS / 10)
+    expected = np.where(COUNTS % 2, 1e3 * COUNTS, 1e5 * COUNTS)
+    np.testing.assert_allclose(column["followers"][:, 0], expected)
+    np.testing.assert_array_equal(column["limits"][:, 0], np.where(COUNTS < 50, 5, COUNTS))
+    np.testing.assert_array_equal(column["gaps"][:, 0], np.where(COUNTS < 90, np.nan, COUNTS))
+    assert np.isnan(column["typo"]).sum() == 1
+    for name in ("iso", "datetime64", "day first", "month first", "month names", "digits of dates"):
+        np.testing.assert_array_equal(column[name], column["days"], err_msg=name)
+    np.testing.assert_array_equal(column["zones"], column["iso with zone"])
+    np.testing.assert_allclose(column["durations"], column["timedelta"] / 60, rtol=1e-12)
+
+
+def test_every_column_is_described(plan):
+    found = describe_columns(plan)
+    assert list(found.columns) == ["name", "kind", "use", "n_features", "missing", "note"]
+    assert found["name"].tolist() == list(COLUMNS)
+    unused = set(found["name"][found["use"] == "not used"])
+    dropped = {"hashes", "uuids", "orders", "customer_id", "constant", "nothing"}
+    assert unused == set(found["name"][found["n_features"] == 0]) == dropped
+    missing = dict(zip(found["name"], found["missing"], strict=True))
+    assert missing["nullable"] == 1 and missing["nothing"] == N and missing["whole"] == 0

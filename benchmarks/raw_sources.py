@@ -119,8 +119,9 @@ def _hotel():
 def _orders(n=3000):
     """Return orders with money, weights and local dates in text; late with a known chance.
 
-    The log odds are -1.5, + 1.5 on Friday to Sunday, + 1.5 in December, + 0.08 a kilogram, + 1 for
-    glass, + a normal effect (0.7) of the city, - 1 where express was paid.
+    The log odds are -3, + 2 on Friday to Sunday, + 2 in December, + 0.2 a kilogram, + 2 for glass,
+    + a normal effect (1) of the city, - 2 where express was paid, + 0.5 a factor e of the price
+    above 245.
     """
     pd, rng = import_module("pandas"), np.random.default_rng(0)
     day = pd.Timestamp("2022-01-01") + pd.to_timedelta(rng.integers(0, 730, n), unit="D")
@@ -132,8 +133,9 @@ def _orders(n=3000):
     )
     kilos, price = rng.gamma(2.0, 4.0, n), np.exp(rng.normal(5.5, 1.2, n))
     discount, express = rng.choice([0, 5, 10, 20], n), rng.random(n) < 0.3
-    logit = -1.5 + 1.5 * (day.day_of_week >= 4) + 1.5 * (day.month == 12) + 0.08 * kilos
-    logit += (material == "glass") + rng.normal(0.0, 0.7, len(cities))[city] - express
+    logit = -3.0 + 2.0 * (day.day_of_week >= 4) + 2.0 * (day.month == 12) + 0.2 * kilos
+    logit += 2.0 * (material == "glass") + rng.normal(0.0, 1.0, len(cities))[city] - 2.0 * express
+    logit += 0.5 * np.log(price / 245.0)
     return pd.DataFrame({
         "order": [f"A-{number:07d}" for number in rng.choice(10**7, n, replace=False)],
         "ordered": day.strftime("%d.%m.%Y"),

@@ -169,8 +169,8 @@ def evaluate(contender, name, seed):
 
 def _in_a_process(contender, name, seed):
     """Return what `evaluate` finds in a fresh process with one thread."""
-    command = [sys.executable, "-m", "benchmarks.raw_tables", name]
-    command += ["--contenders", contender, "--one", str(seed)]
+    command = [sys.executable, "-m", "benchmarks.raw_tables", name, "--one", str(seed)]
+    command += ["--contenders", contender]
     done = subprocess.run(
         command, check=True, stdout=subprocess.PIPE, env=os.environ | dict.fromkeys(THREADS, "1")
     )
@@ -225,8 +225,7 @@ def _paired(tables, other):
         if len(found) < 2 or not np.isfinite(found[:, 1]).all():
             continue
         ours, theirs = found.T
-        ratio = ours.mean() / theirs.mean()
-        difference = ours - theirs
+        ratio, difference = ours.mean() / theirs.mean(), ours - theirs
         cells = ["refused", "", "worse"]
         if np.isfinite(ratio):
             error = difference.std(ddof=1) / np.sqrt(len(difference))
@@ -262,15 +261,19 @@ def _mean_ranks(values):
 
 def _each(tables, contender, key):
     """Return {table: mean over splits} of a contender's figures, where it has any."""
-    found = {
-        name: [r[key] for r in table.rows if r["contender"] == contender and key in r]
-        for name, table in tables.items()
-    }
-    return {name: float(np.mean(values)) for name, values in found.items() if values}
+    found = {}
+    for name, table in tables.items():
+        values = [row[key] for row in table.rows if row["contender"] == contender and key in row]
+        found |= {name: float(np.mean(values))} if values else {}
+    return found
 
 
 def page():
-    tables = records.load_table("raw_tables", SOURCES)
+    tables = {  # those whose measuring has come as far as to AutoKernel
+        name: record
+        for name, record in records.load_table("raw_tables", SOURCES).items()
+        if all(_losses(record, contender) for contender in (OURS, BEHIND, BASELINE))
+    }
     present = [c for c in CONTENDERS if all(_losses(record, c) for record in tables.values())]
     common = {name: _common(record, present) for name, record in tables.items()}
     counts = sorted({len(found) for found in common.values()})
@@ -291,11 +294,10 @@ def page():
     write(
         "raw_tables",
         "AutoKernel on raw tables",
-        f"Random splits a table: {' or '.join(map(str, counts))}; at most {TRAIN} rows for "
-        "training, every contender at its defaults on one thread. These tables guide the design of "
-        "what reads columns, so AutoKernel's figures on them are no proof: other tables are. "
-        '"refused" counts as the last rank, and as the baseline in the geometric mean. "orders" '
-        'and "tickets" are made by a rule.',
+        f"{len(tables)} tables, splits of each: {' or '.join(map(str, counts))}. At most {TRAIN} "
+        "rows for training, every contender at its defaults on one thread. These tables guide the "
+        "design of what reads columns: other tables are the proof. A refusal has the last rank, "
+        'and counts as the baseline in the mean. "orders" and "tickets" are made by a rule.',
         markdown(["table", "raw columns", "loss", *present], rows),
         markdown(["", *present], _overview(present, np.array([*means.values()]), cpu)),
         "Accuracy, %:",

@@ -26,6 +26,7 @@ BENCHMARKS = {
     "tkl_large": ("TKL on 16,512 and 30,000 rows, time and memory", "3 min"),
     "cds": ("CDSK beside SpectralClustering, and 70,000 points", "8 min"),
     "auto_tables": ("AutoKernel beside other learners on 44 public tables", "3 h"),
+    "raw_tables": ("AutoKernel beside other learners on 18 tables with dates, text, ids", "2 h"),
     "auto_clock": ("AutoKernel under limits of time, beside busy processes", "25 min"),
     "auto_large": ("other learners beside AutoKernel on up to 10,000 rows", "10 min"),
     "which_method": ("who wins where: generated problems of known rule", "10 min"),

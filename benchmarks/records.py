@@ -19,6 +19,7 @@ import sklearn
 import kernelfit
 
 ROOT = Path(__file__).resolve().parents[1]
+CHECKOUT = Path(kernelfit.__file__).resolve().parents[2]  # of the code that is measured
 RESULTS = ROOT / "benchmarks" / "results"
 CHANGED = "+changes"  # behind a commit: its src had been changed
 
@@ -133,7 +134,7 @@ def _same_source(first, second):
 def _git(*arguments):
     command = ["git", *arguments]
     try:
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        return subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True)
     except FileNotFoundError:  # no git: as outside of a repository
         return subprocess.CompletedProcess(command, 128, "", "")
 

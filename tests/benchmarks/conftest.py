@@ -37,4 +37,5 @@ def repository(tmp_path, monkeypatch):
     root = tmp_path / "checkout"
     root.mkdir()
     monkeypatch.setattr(records, "ROOT", root)
+    monkeypatch.setattr(records, "CHECKOUT", root)
     return Repository()

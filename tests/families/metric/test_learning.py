@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelfit.families.metric.agop import gradients, learn_gradient_metric
-from kernelfit.families.metric.descent import learn_scale
+from kernelfit.families.metric.descent import learn_scale, minimise_error
 from kernelfit.families.metric.leave_one_out import PROFILES, LeaveOneOut
 from kernelfit.families.metric.points import draw_points
 from kernelfit.families.metric.result import symmetric_factor
@@ -137,3 +137,14 @@ def test_degenerate_points(kernel):
         for found in (learn_widths(points, kernel=kernel), *learned):
             assert np.isfinite(found.factor).all() and np.isfinite(found.history).all()
             assert found.ridge > 0 and not found.factor.T[~points.varies].any()
+
+
+def test_great_widths_leave_a_factor():
+    """Rounding sets points next to each other apart, whose kernel is then not positive definite."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((40, 3)), 3, axis=0) + 1e-9 * rng.standard_normal((120, 3))
+    points = draw_points(X, np.sign(X[:, :1]), np.ones(120), 600, 0)
+    found = minimise_error(
+        points, np.full(3, 1e10), 1e-7, "rbf", tol=1e-3, max_iter=20, device=None
+    )
+    assert found.error < 1e-3

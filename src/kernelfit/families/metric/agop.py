@@ -26,7 +26,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelfit.families.metric.descent import choose_start, learn_scale, leave_one_out
+from kernelfit.families.metric.descent import (
+    choose_start,
+    learn_scale,
+    leave_one_out,
+    rounding_ridge,
+)
 from kernelfit.families.metric.points import Points
 from kernelfit.families.metric.result import LearnedMetric, symmetric_factor
 
@@ -126,7 +131,7 @@ def gradients(
     X = points.X
     error = leave_one_out(points, kernel, device)
     w = np.full(X.shape[1], scale)
-    _, coef = next(error.fits(w, [ridge]))
+    _, coef = next(error.fits(w, [max(ridge, rounding_ridge(points, w))]))
     root = np.sqrt(points.weight)[:, None]
     for sums in error.slope_products(w, coef):
         yield root * (sums[:, -1:] * X - sums[:, :-1])

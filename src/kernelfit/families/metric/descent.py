@@ -65,6 +65,16 @@ def leave_one_out(
     return DeviceLeaveOneOut(points.X, points.Y, points.weight, kernel, device)
 
 
+def rounding_ridge(points: Points, widths: Array) -> float:
+    """Return the ridge below which rounding of the distances may leave no Cholesky factor.
+
+    Distances are differences of squared norms, which great widths make so large that points next to
+    each other seem apart.
+    """
+    largest = float(np.max(points.X**2 @ widths))
+    return 4.0 * np.finfo(float).eps * len(points.X) * largest * float(points.weight.max())
+
+
 def learn_scale(
     points: Points,
     *,
@@ -157,7 +167,7 @@ def minimise_error(
 
     def objective(t: Array) -> tuple[float, Array]:
         r, w, move = np.exp(t[0]), widths(t), t[2:]
-        found = error(w, float(r))
+        found = error(w, max(float(r), rounding_ridge(points, w)))
         value = max(found.value / n, _PERFECT)
         slope = w * found.widths
         slope = np.concatenate([[r * found.ridge, slope.sum()], slope[:n_moves]]) / (n * value)

@@ -349,14 +349,16 @@ def reproduce(
 ) -> None:
     """Measure a paper's figures and show them beside the printed ones. A killed run goes on."""
     with _answering(as_json) as output:
-        from kernelfit.papers.figures import PAPERS
-        from kernelfit.papers.ledger import STATES
-        from kernelfit.papers.reproduction import reproduce as run
+        from kernelfit.papers.figures import PAPERS, choose
 
         chosen = {
             what: None if text is None else [name.strip() for name in text.split(",")]
             for what, text in (("tables", tables), ("sets", sets), ("methods", methods))
         }
+        choose(paper.value, **chosen)  # complains before anything is loaded that takes time
+        from kernelfit.papers.ledger import STATES
+        from kernelfit.papers.reproduction import reproduce as run
+
         found = run(
             paper.value, **chosen, splits=splits, folder=results, n_jobs=jobs,
             report=_teller(output),

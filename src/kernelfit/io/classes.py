@@ -106,7 +106,7 @@ def state_of(value: Any) -> Mapping[str, Any]:
         return {"n_jobs": value.n_jobs, "X": getattr(value, "_fit_X", None)}
     if isinstance(value, BaseEstimator):
         _check(value)
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, BaseEstimator):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     state: Mapping[str, Any] = vars(value)
     return state
@@ -131,7 +131,7 @@ def build(cls: type, state: dict[str, Any], complete: bool) -> Any:
     if issubclass(cls, NearestNeighbors):
         search = NearestNeighbors(n_jobs=state["n_jobs"])
         return search if state["X"] is None else search.fit(state["X"])
-    if is_dataclass(cls):
+    if is_dataclass(cls) and not issubclass(cls, BaseEstimator):
         return cls(**state)  # which checks the names, and its __post_init__ the values
     parameters = _parameters(cls) if issubclass(cls, BaseEstimator) else {}
     for name in parameters.keys() - state.keys():

@@ -1,6 +1,7 @@
 """The figures that the papers print, in ``published.csv``: one row a figure."""
 
 import csv
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -67,6 +68,28 @@ def published(paper: str | None = None) -> list[Figure]:
     ('KNPL', 'test accuracy', 87.47)
     """
     return [figure for figure in _all() if paper in (None, figure.paper)]
+
+
+def choose(
+    paper: str,
+    tables: Iterable[str] | None = None,
+    sets: Iterable[str] | None = None,
+    methods: Iterable[str] | None = None,
+) -> list[Figure]:
+    """Return some figures of a paper; ValueError where it has none of such a name."""
+    if paper not in PAPERS:
+        raise ValueError(f"expected paper to be among {', '.join(PAPERS)}, got {paper!r}")
+    figures = published(paper)
+    for key, chosen in (("table", tables), ("set", sets), ("method", methods)):
+        if chosen is None:
+            continue
+        wanted, known = list(chosen), [*dict.fromkeys(getattr(one, key) for one in figures)]
+        unknown = [name for name in wanted if name not in known]
+        if unknown or not wanted:
+            got = ", ".join(unknown) or "none"
+            raise ValueError(f"expected {key}s among {', '.join(known)}, got {got}")
+        figures = [figure for figure in figures if getattr(figure, key) in wanted]
+    return figures
 
 
 @cache

@@ -26,7 +26,7 @@ class Measured:
     edges: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Protocol:
     """How the figures of some tables are measured.
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from kernelfit.papers.cells import Line, measure_missing
-from kernelfit.papers.figures import PAPERS, published
+from kernelfit.papers.figures import choose
 from kernelfit.papers.ledger import Answer, answers
 from kernelfit.papers.protocols import by_table
 
@@ -51,19 +51,7 @@ def reproduce(
     >>> found = reproduce("dank", tables=["table 2"], sets=["heart"])  # doctest: +SKIP
     >>> [(one.figure.method, one.ours, one.state) for one in found]  # doctest: +SKIP
     """
-    if paper not in PAPERS:
-        raise ValueError(f"expected paper to be among {', '.join(PAPERS)}, got {paper!r}")
-    figures, protocols = published(paper), by_table()
-    for what, key, chosen in (
-        ("tables", "table", tables),
-        ("sets", "set", sets),
-        ("methods", "method", methods),
-    ):
-        known = list(dict.fromkeys(getattr(figure, key) for figure in figures))
-        unknown = sorted(set(chosen or known).difference(known))
-        if unknown:
-            raise ValueError(f"expected {what} among {', '.join(known)}, got {', '.join(unknown)}")
-        figures = [figure for figure in figures if chosen is None or getattr(figure, key) in chosen]
+    figures, protocols = choose(paper, tables, sets, methods), by_table()
     lines: dict[tuple[str, str, str], Line] = {}
     for one in dict.fromkeys(protocols.get((figure.paper, figure.table)) for figure in figures):
         if one is None:

@@ -70,6 +70,15 @@ def rounding_ridge(points: Points, widths: Array) -> float:
 
     Distances are differences of squared norms, which great widths make so large that points next to
     each other seem apart.
+
+    Parameters
+    ----------
+    points : Points
+    widths : ndarray of shape (d,)
+
+    Returns
+    -------
+    float
     """
     largest = float(np.max(points.X**2 @ widths))
     return 4.0 * np.finfo(float).eps * len(points.X) * largest * float(points.weight.max())

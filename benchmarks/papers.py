@@ -118,10 +118,11 @@ def protocol_page(name, lines):
     for (_, of, method), line in lines.items():
         base = next((b for m in one.baselines if (b := lines.get((name, of, m)))), None)
         counts = [(key, len(splits)) for key, splits in line["edges"].items()]
+        stale = "" if line["stamp"] == one.stamp(of, method) else " (stale)"
         for measure, values in line["scores"].items():
             known = printed.get((of, method, measure))
             rows.append([
-                of, method + edge(counts, len(values)), measure, len(values),
+                of, method + edge(counts, len(values)) + stale, measure, len(values),
                 figure(fmean(values), pstdev(values), measure),
                 _difference(line, base, measure),
                 figure(known.value, known.deviation, measure) if known else "",

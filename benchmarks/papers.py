@@ -39,7 +39,8 @@ def figure(value, deviation=None, measure=""):
     """Return a figure as text, with as many digits as its size and measure ask for."""
     if value is None:
         return "-"
-    digits = 1 if measure.endswith("accuracy") or value >= 20 else 3 if value >= 0.1 else 4
+    few = measure.endswith(("accuracy", "rank")) or value >= 20
+    digits = 1 if few else 3 if value >= 0.1 else 4
     text = f"{value:.{digits}f}"
     return text if deviation is None else f"{text} ± {deviation:.{digits}f}"
 

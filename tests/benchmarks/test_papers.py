@@ -96,7 +96,7 @@ def test_mean_gains_of_tkl_in_the_documents(table, measure, whole, shared, ours)
     assert mean_gain(table, measure, cells) == (pytest.approx(ours, abs=0.05), 5)
 
 
-# The tables of docs/accuracy.md whose figures are those of cells: set and methods by row and column.
+# The tables of docs/accuracy.md whose figures are those of cells: a set a row, a method a column.
 def tables_of_cells():
     text = (papers.records.ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
     for name, table in re.findall(r"<!-- cells of (\S+) -->\n(.*?)\n\n", text, re.S):

@@ -26,7 +26,8 @@ class Measured:
     edges: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+# Compared by identity: its mappings have no hash.
+@dataclass(frozen=True, eq=False)
 class Protocol:
     """How the figures of some tables are measured.
 

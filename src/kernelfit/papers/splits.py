@@ -35,6 +35,16 @@ def half(name: str, split: int) -> tuple[Any, Any, Any, Any]:
 
     Sets with a test part of their own are split as given. Targets of regression have mean 0 and
     variance 1 in the first half.
+
+    Parameters
+    ----------
+    name : str
+    split : int
+        Random seed, from `FIRST_SEED` on.
+
+    Returns
+    -------
+    X, y, X_test, y_test : ndarray
     """
     parts = load(name)
     X, y = parts["X"].astype(np.float64), parts["y"]

@@ -31,6 +31,7 @@ BENCHMARKS = {
     "auto_large": ("other learners beside AutoKernel on up to 10,000 rows", "10 min"),
     "which_method": ("who wins where: generated problems of known rule", "10 min"),
     "dank_rules": ("rules for new points on few rows, as in a figure of DANK", "1 min"),
+    "papers": ("what is missing of the papers' printed figures", "10 h"),
     "cluster_study": ("a consensus of graphs beside single graphs, paired", "10 min"),
     "cluster_tables": ("KernelClustering beside scikit-learn's clusterings", "10 min"),
 }

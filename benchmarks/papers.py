@@ -8,7 +8,6 @@ is kept as long as the settings of the protocol are those of today.
 """
 
 import argparse
-import json
 from collections import Counter
 from pathlib import Path
 from statistics import fmean, pstdev
@@ -23,7 +22,7 @@ from kernelfit.papers.protocols import HOMES, by_table, protocol
 FOLDER = records.RESULTS / "papers"
 LEDGER = records.ROOT / "docs" / "printed_figures.md"
 SECONDS = records.ROOT / "src" / "kernelfit" / "papers" / "seconds.json"
-EDGE = "*"
+EDGE = "\\*"
 
 
 def recorded():
@@ -40,7 +39,8 @@ def figure(value, deviation=None, measure=""):
     """Return a figure as text, with as many digits as its size and measure ask for."""
     if value is None:
         return "-"
-    digits = 1 if measure.endswith("accuracy") or value >= 20 else 3 if value >= 0.1 else 4
+    few = measure.endswith(("accuracy", "rank")) or value >= 20
+    digits = 1 if few else 3 if value >= 0.1 else 4
     text = f"{value:.{digits}f}"
     return text if deviation is None else f"{text} ± {deviation:.{digits}f}"
 
@@ -51,9 +51,9 @@ def edge(counts, n_splits):
     return EDGE if marked else ""
 
 
-def ledger():
-    """Write the page with our answer to every printed figure."""
-    found = answers(published(), by_table(), recorded())
+def ledger(lines):
+    """Return the page with our answer to every printed figure."""
+    found = answers(published(), by_table(), lines)
     counts = Counter(answer.state for answer in found)
     edges = sum(bool(edge(answer.edges, answer.n_splits)) for answer in found)
     stale = sum(answer.stale for answer in found)
@@ -62,6 +62,7 @@ def ledger():
         f"The four papers print {len(found)} figures in tables. Each stands here with ours and one "
         "of these states:",
         markdown(["state", "figures", "meaning"], [[s, counts[s], STATES[s]] for s in STATES]),
+        _by_table(found),
         f"Means and standard deviations over the splits; accuracies in percent. {edges} figures "
         f"are marked {EDGE}: in more than one split the choice of a parameter was an end of its "
         f"grid, so that they may say more of the grid than of the method. {stale} are marked "
@@ -75,7 +76,17 @@ def ledger():
             parts += _table(
                 [a for a in found if (a.figure.paper, a.figure.table) == (paper, table)]
             )
-    LEDGER.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return "\n\n".join(parts) + "\n"
+
+
+def _by_table(found):
+    """Return how many figures of each table have which state."""
+    counts = Counter((a.figure.paper, a.figure.table, a.state) for a in found)
+    tables = dict.fromkeys((a.figure.paper, a.figure.table) for a in found)
+    return markdown(
+        ["paper", "table", *STATES],
+        [[*table, *(counts[*table, state] or "" for state in STATES)] for table in tables],
+    )
 
 
 def _table(found):
@@ -99,7 +110,7 @@ def _table(found):
 
 
 def protocol_page(name, lines):
-    """Write the page of one protocol: all sets and methods, also those that no paper prints."""
+    """Return the page of one protocol: all sets and methods, also those that no paper prints."""
     one, printed = protocol(name), {}
     for known in published():
         if (known.paper, known.table) in one.answers:
@@ -108,10 +119,11 @@ def protocol_page(name, lines):
     for (_, of, method), line in lines.items():
         base = next((b for m in one.baselines if (b := lines.get((name, of, m)))), None)
         counts = [(key, len(splits)) for key, splits in line["edges"].items()]
+        stale = "" if line["stamp"] == one.stamp(of, method) else " (stale)"
         for measure, values in line["scores"].items():
             known = printed.get((of, method, measure))
             rows.append([
-                of, method + edge(counts, len(values)), measure, len(values),
+                of, method + edge(counts, len(values)) + stale, measure, len(values),
                 figure(fmean(values), pstdev(values), measure),
                 _difference(line, base, measure),
                 figure(known.value, known.deviation, measure) if known else "",
@@ -128,7 +140,7 @@ def protocol_page(name, lines):
         markdown(["set", "method", "measure", "splits", "ours", "difference", "printed"], rows),
         f"kernelfit at {', '.join(codes)}.",
     ]
-    (FOLDER / f"{name}.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return "\n\n".join(parts) + "\n"
 
 
 def _difference(line, base, measure):
@@ -145,17 +157,26 @@ def _difference(line, base, measure):
     return f"{fmean(gains):+.{digits}f}" + f" ± {error:.{digits}f}" * (len(gains) > 1)
 
 
-def page():
+def pages():
+    """Return the text of every page, and of the file of seconds, by its path."""
     lines = recorded()
-    for name in HOMES:
-        protocol_page(name, {key: line for key, line in lines.items() if key[0] == name})
-    took = {
-        f"{of}, {method}": [round(fmean(line["took"]), 1)]
+    texts = {
+        FOLDER / f"{name}.md": protocol_page(
+            name, {key: line for key, line in lines.items() if key[0] == name}
+        )
+        for name in HOMES
+    }
+    took = [
+        f'"{of}, {method}": [{fmean(line["took"]):.1f}]'
         for (_, of, method), line in lines.items()
         if line["took"]
-    }
-    SECONDS.write_text(json.dumps(took, indent=0) + "\n", encoding="utf-8")
-    ledger()
+    ]
+    return texts | {LEDGER: ledger(lines), SECONDS: "{\n" + ",\n".join(took) + "\n}\n"}
+
+
+def page():
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
 
 
 def main(names=tuple(HOMES), sets=None, methods=None, splits=None, jobs=2, folder=FOLDER):

@@ -106,9 +106,8 @@ def _predict(output: Output, folder: Path, quick: bool) -> None:
     )
     escalated = ours.classes_.tolist().index("escalated")
     for place in range(3):
-        chance, true = f"{100 * p[place, escalated]:3.0f} %", y[test[place]]
-        text = shorten(frame["message"].iloc[test[place]], 43, placeholder=" ...")
-        output.say(f"  escalated: {chance}, truly {true:<9}  {text}")
+        chance, text = 100 * p[place, escalated], shorten(frame["message"].iloc[test[place]], 43)
+        output.say(f"  escalated: {chance:3.0f} %, truly {y[test[place]]:<9}  {text}")
     try:
         write_report = report_writer()
     except ImportError as error:

@@ -57,7 +57,9 @@ def load_tickets(n_samples: int = 800, *, return_X_y: bool = False) -> Any:
     U = _uniform(n_samples, 11)
     minutes = (U[:, 0] * 2 * 365).astype(int) * 1440 + 420 + (U[:, 1] * 840).astype(int)
     opened = np.datetime64("2024-01-01T00:00") + minutes
-    weekend, late = _weekday(opened) >= 5, minutes % 1440 >= 960
+    # 1970 began on a Thursday.
+    weekend = (opened.astype("datetime64[D]").astype(int) + 3) % 7 >= 5
+    late = minutes % 1440 >= 960
     plan = _pick(["free", "team", "business"], U[:, 2])
     invoice = 50.0 * np.exp(1.2 * np.log(U[:, 3] / (1.0 - U[:, 3])))
     what, where, mood = _pick([*_WHAT], U[:, 4]), _pick(_WHERE, U[:, 5]), _pick([*_MOOD], U[:, 6])
@@ -132,11 +134,6 @@ def _uniform(n: int, d: int) -> NDArray[np.float64]:
 
 def _pick(values: Any, uniform: NDArray[np.float64]) -> Any:
     return np.array(values, dtype=object)[(uniform * len(values)).astype(int)]
-
-
-def _weekday(times: Any) -> Any:
-    """Return 0 for Mondays to 6 for Sundays."""
-    return (times.astype("datetime64[D]").astype(int) + 3) % 7
 
 
 def _bunch(columns: dict[str, Any], target: Any, loader: Any, return_X_y: bool) -> Any:

@@ -11,7 +11,8 @@ BIN := $(VENV)/bin
 demo: export OPENBLAS_NUM_THREADS = 1
 demo: export OMP_NUM_THREADS = 1
 demo: $(VENV)/.demo
-	$(BIN)/python examples/demo.py
+	mkdir -p demo_output
+	$(BIN)/kernelfit demo --folder demo_output
 
 # Two test processes on one BLAS and OpenMP thread each.
 test: export OPENBLAS_NUM_THREADS = 1

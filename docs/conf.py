@@ -58,7 +58,6 @@ sphinx_gallery_conf = {
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"demo\.py",
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,

@@ -1,4 +1,4 @@
-"""The examples run: those of the gallery as they are, the demo on fewer rows."""
+"""The examples of the gallery run as they are."""
 
 import ast
 import re
@@ -25,8 +25,7 @@ def test_gallery(name, monkeypatch):
 
 
 def test_gallery_is_complete():
-    others = {str(path.relative_to(EXAMPLES)) for path in EXAMPLES.rglob("*.py")} - set(GALLERY)
-    assert others == {"demo.py"}
+    assert {str(path.relative_to(EXAMPLES)) for path in EXAMPLES.rglob("*.py")} == set(GALLERY)
 
 
 @pytest.mark.parametrize(
@@ -42,23 +41,3 @@ def test_figures_of_the_papers_are_drawn(paper, figures):
         title = ast.get_docstring(ast.parse(source)).splitlines()[0]
         shown = re.match(rf"{paper.upper()}, Figures? ([\d and]+)", title)
         assert re.findall(r"\d+", shown[1]) == re.findall(r"\d+", name)
-
-
-def test_demo(tmp_path, capsys, monkeypatch):
-    demo = runpy.run_path(str(EXAMPLES / "demo.py"))
-    quick = {"members": ["gaussian", "laplacian"], "random_state": 0}
-    for name in ("AutoKernelClassifier", "AutoKernelRegressor"):
-        original = getattr(demo["kf"], name)
-        monkeypatch.setattr(demo["kf"], name, lambda original=original, **_: original(**quick))
-    rows = demo["main"](tmp_path / "out", 80)
-    printed = capsys.readouterr().out
-    table = printed[printed.index("score") :]
-    assert max(map(len, table.splitlines()[:-3])) <= 100
-    assert table.count("\n") <= 40  # fits a screen
-    assert len(rows) == 15
-    for _, name, _, score, gap, _, _ in rows:
-        assert -1.0 <= score <= 1.0
-        assert name in table
-        assert gap == "-" or 0.0 <= float(gap) <= 1e-2
-    assert b"</html>" in (tmp_path / "out" / "report.html").read_bytes()
-    assert (tmp_path / "out" / "learned.png").stat().st_size > 10_000

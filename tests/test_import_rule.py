@@ -23,12 +23,13 @@ LAYERS = (
     ("learners",),
     ("families", "solvers"),
     ("tasks", "kernels"),
-    ("linalg", "tables"),
+    ("linalg", "tables", "datasets"),
     ("utils",),
 )
 HEIGHT = {package: -line for line, packages in enumerate(LAYERS) for package in packages}
 MAY_USE_SKLEARN = {
     "cli",
+    "datasets",
     "ensemble",
     "estimators",
     "inspection",

@@ -7,7 +7,7 @@ from dataclasses import is_dataclass
 import pytest
 
 import kernelfit
-from kernelfit import inspection, papers, tables
+from kernelfit import datasets, inspection, papers, tables
 
 validate = pytest.importorskip("numpydoc.validate").validate
 
@@ -15,6 +15,7 @@ NAMES = [f"kernelfit.{name}" for name in kernelfit.__all__]
 NAMES += [f"kernelfit.inspection.{name}" for name in inspection.__all__]
 NAMES += [f"kernelfit.papers.{name}" for name in papers.__all__]
 NAMES += [f"kernelfit.tables.{name}" for name in tables.__all__]
+NAMES += [f"kernelfit.datasets.{name}" for name in datasets.__all__]
 NAMES += ["kernelfit.report.write_report"]
 # What this house does otherwise: summaries may go on after a formula, types say it all where a
 # description would repeat the name, "See Also" stands where there is something to see.

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -14,11 +15,13 @@ from sklearn.base import is_classifier, is_regressor
 from typer.testing import CliRunner
 
 import kernelfit
+from kernelfit.cli import demo
 from kernelfit.cli.app import Method, app
 from kernelfit.cli.arguments import METHODS, RIVALS
 from kernelfit.cli.methods import Problem, make_estimator
-from kernelfit.cli.output import with_error
+from kernelfit.cli.output import Output, with_error
 from kernelfit.cli.tables import read_table
+from kernelfit.datasets import load_tickets
 
 
 def run(*arguments):
@@ -354,13 +357,106 @@ def test_unknown_methods_are_named(table):
 
 @pytest.mark.filterwarnings("ignore")
 def test_demo(tmp_path, monkeypatch):
+    """It fits a terminal, and what it prints is what it measured."""
     monkeypatch.setitem(sys.modules, "kernelfit.report", None)  # tested below, and slow
-    facts = run_json("demo", "--quick", "--folder", tmp_path)
-    assert len(facts["methods"]) == 3
-    assert all(one["accuracy"] > 0.7 for one in facts["methods"])
-    assert facts["auto"]["gain"] == pytest.approx(
-        facts["auto"]["test accuracy"] - facts["auto"]["baseline accuracy"]
-    )
+    said, tables = [], []
+    monkeypatch.setattr(Output, "say", lambda self, text, **facts: said.append((text, facts)))
+    monkeypatch.setattr(Output, "table", lambda self, *arguments, **_: tables.append(arguments))
+    output = Output(as_json=False)
+    demo.run(output, tmp_path, quick=True)
+    lines = "\n".join(text.replace(str(tmp_path), "demo_output") for text, _ in said).splitlines()
+    lines += [
+        line for title, _, _, *note in tables for line in "\n".join([title, *note]).split("\n")
+    ]
+    assert max(map(len, lines)) <= 80
+    assert {"same": True} in [facts for _, facts in said]
+    columns, methods, metric, clusters = (rows for _, _, rows, *_ in tables)
+    assert [row[1] for row in columns] == ["id", "date", "category", "number", "text"]
+    for row, one in zip(methods, output.facts["methods"], strict=True):
+        assert one["test rows"] == 80
+        assert row[:2] == [one["method"], f"{100 * one['test accuracy']:.1f} %"]
+    for rows, measure, least in ((metric, "R²", 0.5), (clusters, "agreement", 0.9)):
+        found = output.facts[measure]
+        assert [row[1] for row in rows] == [f"{one[measure]:.3f}" for one in found]
+        assert found[0][measure] > max(least, found[-1][measure])
+    share = next(facts["share"] for _, facts in said if "share" in facts)
+    assert share > 0.9
+    assert (tmp_path / "tickets.kernelfit").stat().st_size > 10_000
+
+
+@pytest.fixture(scope="module")
+def tickets(tmp_path_factory):
+    """A raw table with an id, a date, money and text."""
+    path = tmp_path_factory.mktemp("tickets") / "tickets.csv"
+    made = load_tickets(120)
+    made.data.assign(state=made.target).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_columns_are_kept_beside_predictions(tickets, tmp_path):
+    model, out = tmp_path / "m.kernelfit", tmp_path / "p.csv"
+    run_json("fit", tickets, "--target", "state", "--method", "ridge", "--out", model)
+    said = run("predict", model, tickets, "--keep", "ticket", "--keep", "state", "--out", out)
+    assert said.exit_code == 0, said.output
+    found, given = pd.read_csv(out), pd.read_csv(tickets)
+    assert list(found)[:3] == ["ticket", "state", "prediction"]
+    assert found["ticket"].tolist() == given["ticket"].tolist()
+    assert found["state"].tolist() == given["state"].tolist()
+    alone = run_json("predict", model, tickets)["values"]["prediction"]
+    assert found["prediction"].tolist() == alone
+    wrong = run("predict", model, tickets, "--keep", "nothing")
+    assert wrong.exit_code == 2 and "expected a column 'nothing'" in wrong.stderr
+    renamed = tmp_path / "renamed.csv"
+    given.rename(columns={"state": "prediction"}).to_csv(renamed, index=False)
+    wrong = run("predict", model, renamed, "--keep", "prediction")
+    assert wrong.exit_code == 2 and "no column of the predictions" in wrong.stderr
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "options", [["-k", "auto"], ["-k", "2"], ["-k", "2", "--method", "kmeans"]]
+)
+def test_raw_tables_are_clustered(options, tickets):
+    facts = run_json("cluster", tickets, *options)
+    assert sum(facts["sizes"]) == 120 and min(facts["sizes"]) > 0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_text_makes_clusters(tmp_path):
+    path = tmp_path / "data.csv"
+    topics = ["the invoice is wrong and too high", "cannot open the app on my phone"]
+    rows = [(f"{1 + k % 28:02}.03.2025", f"{topics[k % 2]} {k}") for k in range(80)]
+    pd.DataFrame(rows, columns=["day", "message"]).to_csv(path, index=False)
+    found = np.array(run_json("cluster", path, "-k", "2", "--drop", "day")["clusters"])
+    assert len({*found[::2]}) == len({*found[1::2]}) == 1 and found[0] != found[1]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_excel_files_are_read_and_written(tickets, tmp_path):
+    pytest.importorskip("openpyxl")
+    frame, path, out = pd.read_csv(tickets), tmp_path / "t.xlsx", tmp_path / "p.xlsx"
+    frame["opened"] = pd.to_datetime(frame["opened"], format="%d.%m.%Y %H:%M")
+    frame.to_excel(path, index=False)
+    model = tmp_path / "m.kernelfit"
+    facts = run_json("fit", path, "--target", "state", "--method", "ridge", "--out", model)
+    kinds = {one["name"]: one["kind"] for one in facts["columns"]}
+    assert kinds == {"ticket": "id", "opened": "date", "plan": "category", "invoice": "number",
+                     "message": "text"}  # fmt: skip
+    assert run("predict", model, path, "--out", out, "--keep", "ticket").exit_code == 0
+    assert pd.read_excel(out)["ticket"].tolist() == frame["ticket"].tolist()
+    path.write_bytes(b"no sheet")
+    wrong = run("predict", model, path)
+    assert wrong.exit_code == 2 and "expected an Excel file" in wrong.stderr
+
+
+def test_a_missing_library_of_excel_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    path = tmp_path / "t.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/workbook.xml", "")
+    wrong = run("cluster", path, "-k", "2")
+    assert wrong.exit_code == 2 and "pip install openpyxl" in wrong.stderr
 
 
 def test_version():

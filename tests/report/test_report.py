@@ -137,6 +137,7 @@ def test_autokernel_on_a_frame(classify, tmp_path):
     assert "größe $x$" in text
     assert "<b>度</b>" in text  # as text, not as a tag
     assert "b" not in page.tags
+    assert "How the columns were read" in text and "2 categories" in text
     assert foretold in text
     assert ("foretell" in text) == classify  # never computed for the report alone
     for name in model.leaderboard_["member"][:5]:

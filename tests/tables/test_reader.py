@@ -133,3 +133,21 @@ def test_rows_of_no_weight_are_not_read(frame, as_frame):
         warnings.simplefilter("ignore", TableWarning)
         weighted = model.fit(X, y, weight).predict(some)
         np.testing.assert_array_equal(weighted, model.fit(some, y[:80]).predict(some))
+
+
+@pytest.mark.filterwarnings("ignore:KF00")
+def test_notebooks_show_what_columns_became(frame):
+    """The frame of `columns_`, with names escaped, behind the picture of the estimator."""
+    pytest.importorskip("sklearn", "1.7")
+    reader = TableReader()
+    plain = reader._repr_mimebundle_()["text/html"]
+    assert "<th>use</th>" not in plain
+    reader.fit(frame.rename(columns={"price": "<price>"}))
+    html = reader._repr_mimebundle_()["text/html"]
+    assert html.endswith(reader.columns_.to_html(index=False))
+    assert "&lt;price&gt;" in html and "<price>" not in html
+    machine = kernelfit.AutoKernelRegressor(members=["gaussian"])
+    assert "<th>use</th>" not in machine._repr_mimebundle_()["text/html"]
+    machine.fit(frame, np.arange(len(frame)))
+    assert "<th>use</th>" in machine._repr_mimebundle_()["text/html"]
+    assert "<th>use</th>" in machine._repr_html_()

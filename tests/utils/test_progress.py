@@ -1,10 +1,12 @@
+import io
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from kernelfit.utils.progress import GapForecast
+from kernelfit.utils.progress import GapForecast, ProgressBar
 
 
 def run_python(code, **environment):
@@ -46,3 +48,23 @@ def test_forecast_of_a_falling_gap(monkeypatch):
     assert forecast.add(2.0, np.nan) == "4.0 s"
     assert forecast.add(2.0, 2e-7) == "5.0 s"
     assert forecast.is_due() and not forecast.is_due()
+
+
+def test_the_bar_fits_the_terminal(monkeypatch):
+    """A line that is broken could not be rewritten."""
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    best = SimpleNamespace(losses=[0.5], members=[SimpleNamespace(name="a machine " * 20)])
+    for stream, longest in ((Terminal(), 39), (io.StringIO(), 300)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setenv("COLUMNS", "40")
+        with ProgressBar(True, np.inf) as bar:
+            bar.show(1, 2, "searching", [best])
+            bar.show(2, 2, "done", [best])
+        lines = stream.getvalue().strip("\r\n").split("\r")
+        assert len(lines) == 2 and lines[1].startswith("[####################] done")
+        assert 39 <= max(map(len, lines)) <= longest
+        assert (longest == 39) == ("about" not in lines[0])

@@ -68,7 +68,7 @@ Clustering = StrEnum("Clustering", ["cdsk", "kmeans"])
 Paper = StrEnum("Paper", ["dank", "knpl", "tkl", "cds"])
 
 Data = Annotated[
-    Path, typer.Argument(help="Table to read: CSV, TSV or Parquet with column names; - is stdin.")
+    Path, typer.Argument(help="Table to read: CSV, TSV, Parquet or Excel; - is stdin.")
 ]
 Target = Annotated[str, typer.Option(help="Column to predict.")]
 TaskOption = Annotated[Task, typer.Option(help="Kind of target; auto decides by its values.")]
@@ -179,6 +179,10 @@ def predict(
     level: Annotated[
         float, typer.Option(help="Coverage of the prediction intervals.", min=0.5, max=0.999)
     ] = 0.9,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of the table to keep beside the predictions; may be repeated."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict the rows of a table: classes and probabilities, or numbers and intervals."""
@@ -190,7 +194,7 @@ def predict(
         from kernelfit.cli.fitting import predict_table
         from kernelfit.cli.tables import write_table
 
-        found = predict_table(model, data, level)
+        found = predict_table(model, data, level, keep or [])
         if out is not None or not as_json:
             write_table(found, out)
         output.facts |= {"rows": len(found), "columns": list(found.columns)}
@@ -396,13 +400,13 @@ def _figure(value: float | None, deviation: float | None) -> str:
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Option(help="Folder to write the report to.")] = Path("."),
-    quick: Annotated[bool, typer.Option(help="Use few rows and methods.")] = False,
+    folder: Annotated[Path, typer.Option(help="Folder to write the files to.")] = Path("."),
+    quick: Annotated[bool, typer.Option(help="Use few rows.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit AutoKernel and the papers' learners to bundled data, and compare them."""
+    """Show what there is on made-up data, beside scikit-learn's own models."""
     with _answering(as_json) as output:
-        need_folder(folder / "report")
+        need_folder(folder / "tickets.csv")
         from kernelfit.cli.demo import run
 
-        run(output, folder, quick, _teller(output))
+        run(output, folder, quick)

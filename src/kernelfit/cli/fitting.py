@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +107,7 @@ def load_model(path: Path) -> Any:
     return load(path)
 
 
-def predict_table(path: Path, data: Path, level: float) -> pd.DataFrame:
+def predict_table(path: Path, data: Path, level: float, keep: Sequence[str] = ()) -> pd.DataFrame:
     """Return the predictions of a saved model for the rows of a table.
 
     Parameters
@@ -117,21 +117,28 @@ def predict_table(path: Path, data: Path, level: float) -> pd.DataFrame:
     data : Path
     level : float
         Of prediction intervals.
+    keep : sequence of str, default=()
+        Columns of the table to put first, as they are.
 
     Returns
     -------
     DataFrame
-        A column "prediction"; for a classifier that has them, one of probabilities a class; for a
-        regressor that has them, "lower" and "upper".
+        Those to keep, and a column "prediction"; for a classifier that has them, one of
+        probabilities a class; for a regressor that has them, "lower" and "upper".
     """
     model = load_model(path)
     if not isinstance(model, TableEstimator):
         raise TableError(f"expected a model that `kernelfit fit` wrote, got {path}")
-    frame = read_table(data, only=model.names_)
+    frame = read_table(data, only=[*dict.fromkeys([*model.names_, *keep])])
     try:
-        return _predictions(model, frame, level)
+        found = _predictions(model, frame, level)
     except (TypeError, ValueError) as error:
         raise TableError(f"{called(data)}: {error}") from None
+    for name in keep:
+        if name in found.columns:
+            raise TableError(f"expected --keep to name no column of the predictions, got {name!r}")
+    kept = frame[[*dict.fromkeys(keep)]].reset_index(drop=True)
+    return pd.concat([kept, found], axis=1)
 
 
 def _predictions(model: TableEstimator, frame: pd.DataFrame, level: float) -> pd.DataFrame:

@@ -33,6 +33,11 @@ class Output:
         if not self.as_json:
             print(text, flush=True)
 
+    def progress(self, text: str = "") -> None:
+        """Show how far a command is, on one line of a terminal that is written anew."""
+        if self.talks:
+            print(f"\r{text:<79.79}\r", end="", file=sys.stderr, flush=True)
+
     def table(
         self,
         title: str,
@@ -89,10 +94,13 @@ def in_words(value: Any) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
-def show_columns(output: Output, columns: list[dict[str, Any]]) -> None:
+def show_columns(output: Output, columns: list[dict[str, Any]], title: str = "columns") -> None:
     """Show what each column of a table became."""
-    rows = [[one["name"], one["kind"], one["use"], str(one["missing"])] for one in columns]
-    output.table("columns", ["column", "kind", "use", "missing"], rows, texts=3)
+    rows = []
+    for one in columns:
+        use = "; ".join(text for text in (one["use"], one["note"]) if text)
+        rows.append([one["name"], one["kind"], use, str(one["missing"])])
+    output.table(title, ["column", "kind", "use", "missing"], rows, texts=3)
 
 
 def seconds(value: float) -> str:

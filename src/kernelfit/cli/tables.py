@@ -1,8 +1,8 @@
-"""Tables from files: CSV, TSV and Parquet, with complaints that name the file and the column.
+"""Tables from files: CSV, TSV, Parquet, Excel, with complaints that name the file and the column.
 
 Text may be compressed, by gzip, xz, bzip2 or zip, and may come from standard input, "-". The rows
-of text go by the line of the file at which they begin, the first line being 1; those of Parquet by
-the index that pandas reads.
+of text go by the line of the file at which they begin, the first line being 1; those of Parquet and
+of the first sheet of Excel by the index that pandas reads.
 
 Text is UTF-8 or else Latin-1; fields are parted by commas, semicolons, tabs or bars, whichever
 gives equal lines; a column of plain numbers is numbers, and text otherwise. What the text means,
@@ -28,7 +28,7 @@ from kernelfit.cli.arguments import STDIN, TableError, called, need_table
 from kernelfit.tables.number_text import MISSING_WORDS, is_code, number_in
 
 MAX_COLUMNS = 5000
-_PARQUET, _TABS = (".parquet", ".pq"), (".tsv", ".tab")
+_PARQUET, _EXCEL, _TABS = (".parquet", ".pq"), (".xlsx",), (".tsv", ".tab")
 _COMPRESSED = {b"\x1f\x8b": gzip.decompress, b"\xfd7zXZ": lzma.decompress, b"BZh": bz2.decompress}
 _DAMAGES = (
     OSError,
@@ -61,8 +61,8 @@ def read_table(
         Its index says where the rows come from.
     """
     need_table(path)
-    is_text = path.suffix.lower() not in _PARQUET
-    frame = _read_text(path) if is_text else _read_parquet(path)
+    is_text = path.suffix.lower() not in _PARQUET + _EXCEL
+    frame = _read_text(path) if is_text else _read_binary(path)
     path = called(path)
     if not len(frame):
         raise TableError(f"expected rows in {path}, got none below the names of the columns")
@@ -93,7 +93,9 @@ def write_table(frame: pd.DataFrame, path: Path | None) -> None:
         In text, numbers have ten digits and probabilities six.
     """
     if path is not None and path.suffix.lower() in _PARQUET:
-        _with_pyarrow(path, lambda: frame.to_parquet(path, index=False))
+        _with("pyarrow", path, lambda: frame.to_parquet(path, index=False))
+    elif path is not None and path.suffix.lower() in _EXCEL:
+        _with("openpyxl", path, lambda: frame.to_excel(path, index=False))
     else:
         frame = frame.copy()
         for name in frame.columns[[dtype.kind == "f" for dtype in frame.dtypes]]:
@@ -106,22 +108,23 @@ def write_table(frame: pd.DataFrame, path: Path | None) -> None:
             frame.to_csv(path, index=False, sep=separator)
 
 
-def _with_pyarrow(path: Path, work: Any) -> Any:
+def _with(library: str, path: Path, work: Any) -> Any:
     try:
         return work()
     except ImportError:
-        raise TableError(
-            f"expected pyarrow, which {path} needs: pip install 'kernelfit[cli]'"
-        ) from None
+        raise TableError(f"expected {library}, which {path} needs: pip install {library}") from None
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def _read_binary(path: Path) -> pd.DataFrame:
+    kind, library, read = "a Parquet file", "pyarrow", pd.read_parquet
+    if path.suffix.lower() in _EXCEL:
+        kind, library, read = "an Excel file", "openpyxl", pd.read_excel
     try:
-        frame = _with_pyarrow(path, lambda: pd.read_parquet(path))
+        frame = _with(library, path, lambda: read(path))
     except TableError:
         raise
-    except Exception as error:  # pyarrow's own kinds
-        raise TableError(f"expected a Parquet file, got {path}: {str(error)[:200]}") from None
+    except Exception as error:  # the library's own kinds
+        raise TableError(f"expected {kind}, got {path}: {str(error)[:200]}") from None
     frame.columns = [str(name) for name in frame.columns]
     _check_width(frame.shape[1], path)
     return frame

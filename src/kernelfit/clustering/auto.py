@@ -14,7 +14,7 @@ from kernelfit.clustering.cdsk import CDSKClustering
 from kernelfit.clustering.choice import judge
 from kernelfit.clustering.matrices import in_unit, multiply
 from kernelfit.clustering.words import plural
-from kernelfit.tables.describe import describe_columns
+from kernelfit.tables.describe import ReadsColumns
 from kernelfit.tables.frames import check_table
 from kernelfit.tables.plan import read_plan
 from kernelfit.tables.roles import NUMBER
@@ -37,7 +37,7 @@ _LEAST_COUNT = 1e-12  # relative to the largest: products of two do not vanish
 _DOUBTFUL = 0.6  # stability below which clusters may be arbitrary
 
 
-class KernelClustering(ClusterMixin, BaseEstimator):
+class KernelClustering(ReadsColumns, ClusterMixin, BaseEstimator):
     r"""Spectral clustering that needs no choices, and explains those that it makes.
 
     You hand over a table as it comes, with categories and missing values. You get clusters of any
@@ -215,12 +215,6 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self._plan = read_plan(X, self.column_kinds)
         warn_of_plan(self._plan, stacklevel=3)
         return self._plan.read(X)
-
-    @property
-    def columns_(self):
-        """What each column became, and how it is used."""
-        check_is_fitted(self)
-        return describe_columns(self._plan)
 
     def _learn(self, table, weight, seed):
         rows = distinct_points(table, weight)

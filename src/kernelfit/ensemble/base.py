@@ -18,7 +18,7 @@ from kernelfit.ensemble.importance import shuffled_losses
 from kernelfit.ensemble.leaderboard import FoldScores, tabulate
 from kernelfit.ensemble.members import choose_recipes
 from kernelfit.ensemble.part import Machines, TrainingPart
-from kernelfit.tables.describe import describe_columns
+from kernelfit.tables.describe import ReadsColumns
 from kernelfit.tables.frames import check_table, take_rows
 from kernelfit.tables.plan import read_plan
 from kernelfit.tables.warnings import warn, warn_of_data, warn_of_dates, warn_of_plan
@@ -37,7 +37,7 @@ _FEW_MEMBERS = 3  # of an ensemble that a limit of time cut short are a weak mod
 _ON_FIRST_USE = {"cv_score_": "_cv_score", "feature_importances_": "_importances"}
 
 
-class AutoKernel(BaseEstimator):
+class AutoKernel(ReadsColumns, BaseEstimator):
     """Base of both estimators.
 
     A subclass says what is predicted: ``_encode(y)`` gives the targets of the machines and the
@@ -175,12 +175,6 @@ class AutoKernel(BaseEstimator):
             table = self._plan.read(X)
         warn_of_plan(self._plan, stacklevel=3)
         return table
-
-    @property
-    def columns_(self):
-        """What each column became, and how it is used."""
-        check_is_fitted(self)
-        return describe_columns(self._plan)
 
     def _check_table(self, X):
         """Return a table to predict as numbers."""

@@ -21,7 +21,8 @@ def load(name: str) -> dict[str, Any]:
     if not folder or not path.is_file():
         raise FileNotFoundError(
             f"expected the environment variable KERNELFIT_DATA to name a folder with {name}.npz, "
-            f"which holds arrays X and y, got {folder!r}"
+            f"which holds arrays X and y, got {folder!r}: kernelfit.datasets.fetch_benchmark"
+            " has some"
         )
     with np.load(path) as archive:
         parts = {key: archive[key] for key in archive.files}

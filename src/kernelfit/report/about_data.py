@@ -49,7 +49,18 @@ def data_section(subject: Subject) -> Section:
     head = ("column", "holds", "middle", "spread", "missing")
     caption = "Columns: the median and the middle half of numbers, the most frequent category"
     table = Table(head, rows, caption, note)
-    return Section("data", "The data", [text], [Facts(facts), *_target(subject), table])
+    blocks = [Facts(facts), *_target(subject), table, *_readings(subject)]
+    return Section("data", "The data", [text], blocks)
+
+
+def _readings(subject: Subject) -> list[Table]:
+    """Return what each column became, where the estimator reads tables."""
+    read = getattr(subject.machine, "columns_", None)
+    if read is None:
+        return []
+    parts = [list(read[part])[:_MAX_COLUMNS] for part in ("name", "kind", "use", "note")]
+    rows = [(shorten(name, 40), *rest) for name, *rest in zip(*parts, strict=True)]
+    return [Table(("column", "kind", "used as", "note"), rows, "How the columns were read")]
 
 
 def _describe(values: Any) -> tuple[str, str, str]:

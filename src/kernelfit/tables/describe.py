@@ -4,11 +4,30 @@ from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
+from sklearn.utils.validation import check_is_fitted
 
 from kernelfit.tables.plan import Plan
 from kernelfit.tables.roles import CATEGORY, CIRCLE, NUMBER
 
 _NOT_USED = ("constant", "empty")  # read, so that what is wrong is told, and left out by views
+
+
+class ReadsColumns:
+    """Mixin of estimators that read tables by a `_plan`: what each column became."""
+
+    _plan: Plan
+
+    @property
+    def columns_(self) -> Any:
+        """What each column became, and how it is used."""
+        check_is_fitted(self)
+        return describe_columns(self._plan)
+
+    def _html_repr(self) -> str:
+        """Return what notebooks show, of scikit-learn 1.7 on: the parameters, then the columns."""
+        shown: str = super()._html_repr()  # type: ignore[misc]
+        known = hasattr(self, "_plan") and hasattr(self.columns_, "to_html")
+        return shown + (self.columns_.to_html(index=False) if known else "")
 
 
 def describe_columns(plan: Plan) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernelfit.tables.describe import describe_columns
+from kernelfit.tables.describe import ReadsColumns
 from kernelfit.tables.frames import check_table
 from kernelfit.tables.plan import read_plan
 from kernelfit.tables.views import learn_view
@@ -14,7 +14,7 @@ from kernelfit.tables.warnings import warn_of_dates, warn_of_plan
 from kernelfit.utils.sklearn_private import StrOptions
 
 
-class TableReader(TransformerMixin, BaseEstimator):
+class TableReader(ReadsColumns, TransformerMixin, BaseEstimator):
     """Reads tables as AutoKernel does: dates, text, categories, money and numbers become numbers.
 
     What a column means is found out from all of its values: see the user guide for the rules.
@@ -124,9 +124,3 @@ class TableReader(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         names = self._view.names(self._plan.parsed_names(), self._plan.labels())
         return np.array(names, dtype=object)
-
-    @property
-    def columns_(self):
-        """What each column became."""
-        check_is_fitted(self)
-        return describe_columns(self._plan)

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -124,5 +125,7 @@ class ProgressBar:
             f"[{'#' * filled}{'.' * (20 - filled)}] {what}; best: {best.members[0].name}, "
             f"loss {best.losses[0]:.4g}; {spent:.0f} s, about {max(left, 0.0):.0f} s left"
         )
+        if sys.stderr is not None and sys.stderr.isatty():  # a broken line cannot be rewritten
+            line = line[: shutil.get_terminal_size().columns - 1]
         _tell("\r" + line.ljust(self._width))
         self._width = len(line)

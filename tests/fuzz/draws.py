@@ -162,6 +162,7 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
     "alpha_init": options("uniform", "sparse"),
     "assign_labels": options("kmeans", "cluster_qr"),
     "assign_new": options("embedding", "similarity"),
+    "bases": options(["x"], ["x", "xz"]),
     "basis": options("x", "xz"),
     "cache_size": options(1e-6, 1e-3, 1e-2),
     "column_kinds": options({0: "category"}),
@@ -221,12 +222,14 @@ POOLS: dict[str, Callable[[np.random.Generator, Data], Any]] = {
         *("alternating", "admm", "frank_wolfe", "fully_corrective", "apd", "hybrid"),
     ),
     "tau": number(non_negative),
+    "tessellated_degrees": several(lambda rng: int(rng.integers(0, 3))),
     "tessellated_degree": number(lambda rng: int(rng.integers(0, 3))),
     "tol": options(1e-12, 1e-9, 1e-3, 0.1, 10.0),
 }
 # Drawn in every case: for the same bits, and grids of a search that are small.
 ALWAYS = {"random_state", "n_clusters", "n_init"}
 ALWAYS |= {"Cs", "degrees", "deltas", "epsilons", "etas", "gammas", "kernels", "ps"}
+ALWAYS |= {"tessellated_degrees"}
 # Estimators whose "solver" means the positive matrices', with the functions in mind of `degree`.
 MATRIX_SOLVERS = ("frank_wolfe", "fully_corrective", "apd", "hybrid")
 
@@ -281,7 +284,7 @@ def make(seed: int, name: str | None = None) -> Draw:
 
 def _reconcile(params, known, data):
     """Take back what one class does not have, or what would only be slow."""
-    matrices = "basis" in known or "feature_map" in known
+    matrices = bool({"basis", "bases", "feature_map"}.intersection(known))
     if "solver" in params and (params["solver"] in MATRIX_SOLVERS) != matrices:
         del params["solver"]
     if "affinity" in params and "mu" not in known and params["affinity"] in AFFINITIES[2:9]:
@@ -293,8 +296,10 @@ def _reconcile(params, known, data):
     if params.get("solver") == "quartic" and "tau" not in known:
         del params["solver"]
     if matrices and data.X.shape[1] > 10:  # the functions grow with features ** degree
-        few = {"degree": 1, "degrees": [1], "tessellated_degree": 1}
+        few = {"degree": 1, "degrees": [1], "tessellated_degree": 1, "tessellated_degrees": [1]}
         params |= {key: value for key, value in few.items() if key in known}
+    if data.X.shape[1] > 3:
+        params.pop("bases", None)
     if params.get("basis") == "xz" and data.X.shape[1] > 3:
         params.pop("degrees", None)
         for key in {"degree", "tessellated_degree"} & params.keys():

@@ -162,7 +162,8 @@ class AutoKernel(ReadsColumns, BaseEstimator):
     def _check_training_data(self, X, y):
         """Return the table and the targets, checked; store the names of the features."""
         if y is None:  # in the words of scikit-learn
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but it is None")
+            name = type(self).__name__
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
         X, y = check_table(self, X, reset=True, min_rows=2), as_plain(y)
         check_consistent_length(X, y)
         y = column_or_1d(y, warn=True)

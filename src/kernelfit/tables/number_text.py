@@ -1,7 +1,7 @@
 """Numbers in disguise: money, units, shares, marks of thousands and decimal commas.
 
 A column of text holds numbers where every value is one in the same way: one currency or unit, one
-mark of decimals. "12 %" and "3.2 kg" are numbers of their unit; "<5" is 5.
+mark of decimals. "12 %" and "3.2 kg" are numbers of their unit; "<5" and "5+" are 5.
 """
 
 import re
@@ -17,18 +17,23 @@ MISSING_WORDS = frozenset(
     {"", "?", "-", "--", "na", "n/a", "#n/a", "nan", "nat", "none", "null", "missing"}
 )
 _CODE = re.compile(r"[+-]?0\d+")
-_CURRENCY = r"US\$|[$€£¥₹]|USD|EUR|GBP|JPY|CHF|CAD|AUD|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|KRW|ZAR"
+_CURRENCY = (
+    r"US\$|R\$|Rs\.?|[$€£¥₹]|"
+    r"USD|EUR|GBP|JPY|CHF|CAD|AUD|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|KRW|ZAR"
+)
 _MINUS = "\u2212"
 _NUMBER = re.compile(
     rf"(?P<open>\()?\s*(?:[<>≤≥~≈]=?)?\s*(?P<minus>[-{_MINUS}]|\+)?\s*(?P<front>{_CURRENCY})?\s*"
     rf"(?P<inner>[-{_MINUS}])?(?P<core>\d[\d.,'\u2019\s]*|[.,]\d+)(?P<power>[eE][+-]?\d+)?"
-    rf"\s*(?P<back>%|‰|{_CURRENCY}|[°µ]?[A-Za-z][A-Za-z/²³]{{0,9}}|°)?\s*(?P<close>\))?"
+    rf"\s*(?P<back>%|‰|{_CURRENCY}|[°µ]?[A-Za-z][A-Za-z/²³]{{0,9}}|°)?\+?\s*(?P<close>\))?"
 )
 _GROUPS = {
-    ".": re.compile(r"[1-9]\d{0,2}(?:([,'\u2019\s])\d{3}(?:\1\d{3})*)(?:\.\d+)?|\d+\.?\d*|\.\d+"),
+    ".": re.compile(r"[1-9]\d{0,2}(?:([,'\u2019\s])(?:\d\d\d?\1)*\d{3})(?:\.\d+)?|\d+\.?\d*|\.\d+"),
     ",": re.compile(r"[1-9]\d{0,2}(?:([.'\u2019\s])\d{3}(?:\1\d{3})*)(?:,\d+)?|\d+,?\d*|,\d+"),
 }
 _MULTIPLES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "m": 1e6, "B": 1e9, "bn": 1e9}
+_ORDINALS = {"st", "nd", "rd", "th"}
+_FEWEST_POINTED = 5
 _NO_UNIT = {"am", "pm", "AM", "PM"}  # of a clock time
 
 
@@ -74,7 +79,7 @@ def _front(found: re.Match[str]) -> str:
 
 def _back(found: re.Match[str]) -> str:
     back = found["back"] or ""
-    return back if back in _MULTIPLES else back.removesuffix("s")
+    return "th" if back in _ORDINALS else back if back in _MULTIPLES else back.removesuffix("s")
 
 
 def find_number_format(values: Iterable[str]) -> NumberFormat | None:
@@ -94,10 +99,38 @@ def find_number_format(values: Iterable[str]) -> NumberFormat | None:
         return None
     if len(backs) > 1 and not multiples:
         return None
+    if marks_thousands(cores):
+        return NumberFormat(",", tuple(sorted(fronts | backs | {""})), multiples)
     for decimal, groups in _GROUPS.items():  # English first: 1,234 is a thousand and more
         if all(groups.fullmatch(core) for core in cores):
             return NumberFormat(decimal, tuple(sorted(fronts | backs | {""})), multiples)
     return None
+
+
+def looks_like_number(value: Any) -> bool:
+    """Return whether a value is a text that writes a number with a unit, say."""
+    return isinstance(value, str) and _NUMBER.fullmatch(value.strip()) is not None
+
+
+def marks_thousands(texts: Iterable[Any]) -> bool:
+    """Return whether points are marks of thousands, as in 999 and 1.000, and not of decimals.
+
+    Where all numbers have three digits behind the point, decimals would be in the others, too.
+    """
+    texts = [text for text in texts if isinstance(text, str) and text.strip()[-1:].isdigit()]
+    parts = [text.strip().lstrip("+-").split(".") for text in texts]
+    pointed = [one for one in parts if len(one) > 1]
+    small = any(len(one) == 1 and len(one[0]) < 4 for one in parts)
+    return (
+        len(pointed) >= _FEWEST_POINTED
+        and small
+        and all(
+            len(one[0]) < 4
+            and not one[0].startswith("0")
+            and all(len(more) == 3 for more in one[1:])
+            for one in parts
+        )
+    )
 
 
 def number_in(value: Any) -> float | None:
@@ -113,7 +146,12 @@ def number_in(value: Any) -> float | None:
         nan for words such as "n/a" and "-", and for an empty text.
     """
     if not isinstance(value, str):
-        return np.nan if is_missing(value) else float(value) if is_number(value) else None
+        if not is_number(value):
+            return np.nan if is_missing(value) else None
+        try:
+            return float(value)
+        except OverflowError:  # of an integer with hundreds of digits
+            return np.inf
     text = value.strip()
     if text.lower() in MISSING_WORDS:
         return np.nan

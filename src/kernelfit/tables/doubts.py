@@ -9,7 +9,6 @@ Array = NDArray[Any]
 
 _FEWEST_ROWS = 50  # fewer show nothing
 _FEWEST_MISSING = 5  # in a row of chances, fewer values may be missing in one class alone
-_SAME = 1e-9  # of a correlation, how far it may be from one
 
 
 def leaking_columns(
@@ -17,9 +16,9 @@ def leaking_columns(
 ) -> list[int]:
     """Return the columns that are the target in other words.
 
-    In regression, numbers that are a linear function of the target, or in the same order, ties
-    included, or have one value for each of its values. In classification, columns with one value a
-    class, or with values in one of two classes alone.
+    In regression, numbers in the order of the target or its reverse, ties included, or with one
+    value for each of its values. In classification, columns with one value a class, or with values
+    in one of two classes alone.
 
     Parameters
     ----------
@@ -43,13 +42,8 @@ def leaking_columns(
 
 
 def _tells_number(x: Array, y: Array) -> bool:
-    if np.isnan(x).any() or x.min() == x.max() or y.min() == y.max():
+    if np.isnan(x).any() or x.min() == x.max():
         return False
-    return _is_linear_in(x, y) or _is_renamed(x, y)
-
-
-def _is_renamed(x: Array, y: Array) -> bool:
-    """Return whether numbers are in the order of others, or in its reverse, or stand for them."""
     (values, codes), (others, truth) = (np.unique(v, return_inverse=True) for v in (x, y))
     k = len(values)
     if k != len(others):
@@ -58,11 +52,6 @@ def _is_renamed(x: Array, y: Array) -> bool:
         return True
     # Two rows a value, on average, that agree are no chance.
     return 2 * k <= len(x) and len(np.unique(codes * k + truth)) == k
-
-
-def _is_linear_in(x: Array, y: Array) -> bool:
-    x, y = ((v - v.mean()) / np.abs(v - v.mean()).max() for v in (x, y))
-    return bool((x @ y) ** 2 >= (1.0 - _SAME) ** 2 * (x @ x) * (y @ y))
 
 
 def _tells_class(x: Array, labels: Array) -> bool:

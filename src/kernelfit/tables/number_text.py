@@ -17,10 +17,7 @@ MISSING_WORDS = frozenset(
     {"", "?", "-", "--", "na", "n/a", "#n/a", "nan", "nat", "none", "null", "missing"}
 )
 _CODE = re.compile(r"[+-]?0\d+")
-_CURRENCY = (
-    r"US\$|R\$|Rs\.?|[$€£¥₹]|"
-    r"USD|EUR|GBP|JPY|CHF|CAD|AUD|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|KRW|ZAR"
-)
+_CURRENCY = r"US\$|[$€£¥₹]|USD|EUR|GBP|JPY|CHF|CAD|AUD|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|KRW|ZAR"
 _MINUS = "\u2212"
 _NUMBER = re.compile(
     rf"(?P<open>\()?\s*(?:[<>≤≥~≈]=?)?\s*(?P<minus>[-{_MINUS}]|\+)?\s*(?P<front>{_CURRENCY})?\s*"
@@ -32,6 +29,7 @@ _GROUPS = {
     ",": re.compile(r"[1-9]\d{0,2}(?:([.'\u2019\s])\d{3}(?:\1\d{3})*)(?:,\d+)?|\d+,?\d*|,\d+"),
 }
 _MULTIPLES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "m": 1e6, "B": 1e9, "bn": 1e9}
+_WHOLE = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})*|0")
 _ORDINALS = {"st", "nd", "rd", "th"}
 _FEWEST_POINTED = 5
 _NO_UNIT = {"am", "pm", "AM", "PM"}  # of a clock time
@@ -99,10 +97,9 @@ def find_number_format(values: Iterable[str]) -> NumberFormat | None:
         return None
     if len(backs) > 1 and not multiples:
         return None
-    if marks_thousands(cores):
-        return NumberFormat(",", tuple(sorted(fronts | backs | {""})), multiples)
-    for decimal, groups in _GROUPS.items():  # English first: 1,234 is a thousand and more
-        if all(groups.fullmatch(core) for core in cores):
+    # English first: 1,234 is a thousand and more.
+    for decimal in "," if marks_thousands(cores) else ".,":
+        if all(_GROUPS[decimal].fullmatch(core) for core in cores):
             return NumberFormat(decimal, tuple(sorted(fronts | backs | {""})), multiples)
     return None
 
@@ -117,20 +114,10 @@ def marks_thousands(texts: Iterable[Any]) -> bool:
 
     Where all numbers have three digits behind the point, decimals would be in the others, too.
     """
-    texts = [text for text in texts if isinstance(text, str) and text.strip()[-1:].isdigit()]
-    parts = [text.strip().lstrip("+-").split(".") for text in texts]
-    pointed = [one for one in parts if len(one) > 1]
-    small = any(len(one) == 1 and len(one[0]) < 4 for one in parts)
-    return (
-        len(pointed) >= _FEWEST_POINTED
-        and small
-        and all(
-            len(one[0]) < 4
-            and not one[0].startswith("0")
-            and all(len(more) == 3 for more in one[1:])
-            for one in parts
-        )
-    )
+    digits = [t.strip() for t in texts if isinstance(t, str) and t.strip()[-1:].isdigit()]
+    n_pointed = sum("." in text for text in digits)
+    all_fit = all(_WHOLE.fullmatch(text) for text in digits)
+    return all_fit and _FEWEST_POINTED <= n_pointed < len(digits)
 
 
 def number_in(value: Any) -> float | None:

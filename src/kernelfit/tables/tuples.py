@@ -49,7 +49,8 @@ class TupleReader:
         none = [np.nan] * len(self.roles)
         known = {value: _take_apart(value) for value in present(column)}
         rows = (known.get(value, ((), none)) for value in column.values.tolist())
-        return np.array([numbers if form == self.form else none for form, numbers in rows])
+        found = [numbers if form == self.form else none for form, numbers in rows]
+        return np.array(found).reshape(-1, len(none))
 
 
 def _take_apart(value: Any) -> tuple[tuple[str, ...], list[float]]:

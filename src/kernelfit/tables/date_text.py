@@ -112,18 +112,16 @@ def _seconds(parts: tuple[str | None, ...]) -> float | None:
     return 3600.0 * h + 60.0 * m + s + float(f"0.{fraction or 0}")
 
 
-def is_date_text(text: str) -> bool:
-    """Return whether a text writes a date in any way, or none by a word such as "n/a"."""
-    return any(date_in(text, order) is not None for order in _PATTERNS)
-
-
 def find_order(values: Iterable[str]) -> Orders | None:
-    """Return how all values write dates, or None where they do not, or not in the same way.
+    """Return how those values that are dates write them, or None where not in the same way.
 
     Forms that are clear may be mixed, such as 2024-03-01 and 2 March 2024.
     """
     present = [
-        text for text in (value.strip() for value in values) if text.lower() not in MISSING_WORDS
+        text
+        for text in (value.strip() for value in values)
+        if text.lower() not in MISSING_WORDS
+        and any(date_in(text, order) is not None for order in _PATTERNS)
     ]
     if not present:
         return None

@@ -11,25 +11,11 @@ from scipy.sparse import issparse
 
 from kernelfit.tables.block import read_block
 from kernelfit.tables.categories import read_categories
-from kernelfit.tables.date_text import (
-    Orders,
-    clock_in,
-    date_in,
-    duration_in,
-    find_order,
-    is_date_text,
-)
+from kernelfit.tables.date_text import Orders, clock_in, date_in, duration_in, find_order
 from kernelfit.tables.dates import read_dates
 from kernelfit.tables.frames import Column
 from kernelfit.tables.labels import LabelReader
-from kernelfit.tables.number_text import (
-    MISSING_WORDS,
-    find_number_format,
-    is_code,
-    looks_like_number,
-    marks_thousands,
-    number_in,
-)
+from kernelfit.tables.number_text import MISSING_WORDS, find_number_format, is_code, number_in
 from kernelfit.tables.numbers import ClockReader, DurationReader, NumberReader
 from kernelfit.tables.parsing import parsed, present
 from kernelfit.tables.text import read_text, shares_pieces
@@ -109,7 +95,7 @@ def _of_numbers(column: Column, values: Array) -> Any:
     if not np.isfinite(distinct).all() or (distinct != np.round(distinct)).any():
         return NumberReader()
     if len(distinct) > _MANY and distinct[0] >= 19000101 and distinct[-1] <= 21001231:
-        if find_order([f"{value:.0f}" for value in distinct]) is not None:
+        if all(date_in(value, "compact") is not None for value in distinct):
             return read_dates(column, "compact", "digits of year, month and day")
     if len(distinct) == len(values) >= _FEWEST_IDS and _ID_NAME.fullmatch(column.name):
         return DroppedReader("id", "a number of its own in every row, by its name an id")
@@ -138,7 +124,7 @@ def _of_objects(column: Column) -> Any:
 
 def _of_text_of_dates(values: set[Any], n: int, column: Column) -> Any:
     """Return the reader of text that writes dates, or of objects that are dates, or None."""
-    texts = [value for value in values if isinstance(value, str) and is_date_text(value)]
+    texts = [value for value in values if isinstance(value, str)]
     found = find_order(texts) if texts else Orders("ymd", False)
     if found is None or (found.order == "compact" and not _are_recent(texts)):
         return None
@@ -150,22 +136,21 @@ def _of_text_of_numbers(values: set[Any], n: int, column: Column) -> Any:
     """Return the reader of text that writes numbers, or None."""
     if any(is_code(value) for value in values):
         return None
-    plain = {value for value in values if number_in(value) is not None}
-    for fits in (plain | {*filter(looks_like_number, values)}, plain):
-        note = _note_of_odd(values - fits, n, column)
-        if note is None:
+    read: Any
+    for read in (find_number_format(v for v in values if isinstance(v, str)), number_in):
+        numbers = {value: read(value) for value in values} if read is not None else {}
+        there = {v: x for v, x in numbers.items() if x is not None and not np.isnan(x)}
+        note = _note_of_odd({v for v, x in numbers.items() if x is None}, n, column)
+        if not there or note is None:
             continue
-        if fits == plain and not marks_thousands(fits):
-            there = [x for x in map(number_in, fits) if x is not None and not np.isnan(x)]
-            many = len(values) > _MANY or 2 * len(values) > n
-            if there and (many or not all(x.is_integer() for x in there)):
+        many = len(values) > _MANY or 2 * len(values) > n
+        if all(number_in(value) == x for value, x in there.items()):
+            if many or not all(x.is_integer() for x in there.values()):
                 return NumberReader(lenient=bool(note), note=note)
-        elif all(isinstance(value, str) for value in fits):
-            known = find_number_format(fits)
-            if known is not None:
-                units = " ".join(repr(unit) for unit in known.units if unit)
-                notes = [f"numbers with {units}"] * bool(units) + [note] * bool(note)
-                return NumberReader(format=known, lenient=bool(note), note="; ".join(notes))
+            return None
+        units = " ".join(repr(unit) for unit in getattr(read, "units", ()) if unit)
+        notes = [f"numbers with {units}"] * bool(units) + [note] * bool(note)
+        return NumberReader(format=read, lenient=bool(note), note="; ".join(notes))
     return None
 
 

@@ -29,7 +29,7 @@ _GROUPS = {
     ",": re.compile(r"[1-9]\d{0,2}(?:([.'\u2019\s])\d{3}(?:\1\d{3})*)(?:,\d+)?|\d+,?\d*|,\d+"),
 }
 _MULTIPLES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "m": 1e6, "B": 1e9, "bn": 1e9}
-_WHOLE = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})*|0")
+_WHOLE = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})*|0")
 _ORDINALS = {"st", "nd", "rd", "th"}
 _FEWEST_POINTED = 5
 _NO_UNIT = {"am", "pm", "AM", "PM"}  # of a clock time
@@ -81,13 +81,15 @@ def _back(found: re.Match[str]) -> str:
 
 
 def find_number_format(values: Iterable[str]) -> NumberFormat | None:
-    """Return how all values write numbers, or None where they do not, or not in the same way."""
+    """Return how those values that are numbers write them, or None where not in the same way."""
     cores, fronts, backs = [], set(), set()
     for value in values:
         if value.strip().lower() in MISSING_WORDS:
             continue
         found = _NUMBER.fullmatch(value.strip())
-        if found is None or is_code(value) or (found["open"] is None) != (found["close"] is None):
+        if found is None:
+            continue
+        if is_code(value) or (found["open"] is None) != (found["close"] is None):
             return None
         cores.append(found["core"].strip())
         fronts.add(_front(found))
@@ -98,26 +100,21 @@ def find_number_format(values: Iterable[str]) -> NumberFormat | None:
     if len(backs) > 1 and not multiples:
         return None
     # English first: 1,234 is a thousand and more.
-    for decimal in "," if marks_thousands(cores) else ".,":
+    for decimal in "," if _marks_thousands(cores) else ".,":
         if all(_GROUPS[decimal].fullmatch(core) for core in cores):
             return NumberFormat(decimal, tuple(sorted(fronts | backs | {""})), multiples)
     return None
 
 
-def looks_like_number(value: Any) -> bool:
-    """Return whether a value is a text that writes a number with a unit, say."""
-    return isinstance(value, str) and _NUMBER.fullmatch(value.strip()) is not None
-
-
-def marks_thousands(texts: Iterable[Any]) -> bool:
+def _marks_thousands(texts: Iterable[str]) -> bool:
     """Return whether points are marks of thousands, as in 999 and 1.000, and not of decimals.
 
     Where all numbers have three digits behind the point, decimals would be in the others, too.
     """
-    digits = [t.strip() for t in texts if isinstance(t, str) and t.strip()[-1:].isdigit()]
-    n_pointed = sum("." in text for text in digits)
-    all_fit = all(_WHOLE.fullmatch(text) for text in digits)
-    return all_fit and _FEWEST_POINTED <= n_pointed < len(digits)
+    numbers = [*texts]
+    n_pointed = sum("." in text for text in numbers)
+    all_fit = all(_WHOLE.fullmatch(text) for text in numbers)
+    return all_fit and _FEWEST_POINTED <= n_pointed < len(numbers)
 
 
 def number_in(value: Any) -> float | None:
@@ -133,12 +130,7 @@ def number_in(value: Any) -> float | None:
         nan for words such as "n/a" and "-", and for an empty text.
     """
     if not isinstance(value, str):
-        if not is_number(value):
-            return np.nan if is_missing(value) else None
-        try:
-            return float(value)
-        except OverflowError:  # of an integer with hundreds of digits
-            return np.inf
+        return np.nan if is_missing(value) else float(value) if is_number(value) else None
     text = value.strip()
     if text.lower() in MISSING_WORDS:
         return np.nan

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import kernelfit
+from kernelfit.tables import TableReader
 from kernelfit.tables.describe import describe_columns
 from kernelfit.tables.plan import read_plan
 
@@ -55,6 +57,7 @@ COLUMNS = {
     "postcodes": (every([f"0{v}" for v in range(1067, 1090)]), "category", 1, ""),
     "versions": (every(["1.2.3", "1.2.4", "1.10.0"]), "category", 1, ""),
     "colours": (every(["red", "green", None]), "category", 1, ""),
+    "bytes": (every([b"x", b"y"]), "category", 1, ""),
     "ordered": (pd.Categorical(every(["low", "high"]), ordered=True), "category", 1, ""),
     "intervals": (pd.cut(NUMBERS, 3), "category", 1, ""),
     "days": (DAYS, "date", 4, ""),
@@ -155,6 +158,13 @@ def test_values_are_those_written(frame, plan):
     np.testing.assert_array_equal(column["places"], expected)
     np.testing.assert_array_equal(column["zones"], column["iso with zone"])
     np.testing.assert_allclose(column["durations"], column["timedelta"] / 60, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:KF00")
+def test_the_plan_is_saved(frame, tmp_path):
+    reader = TableReader(shape="given").fit(frame)
+    again = kernelfit.load(kernelfit.save(reader, tmp_path / "reader"))
+    np.testing.assert_array_equal(again.transform(frame), reader.transform(frame))
 
 
 def test_every_column_is_described(plan):

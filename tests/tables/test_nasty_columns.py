@@ -93,6 +93,7 @@ COLUMNS = {
     "no such day": (["2023-02-30", *map(str, DAYS[1:])], "date", 4, "such as '2023-02-30'"),
     "on request": (["ask", *(f"${v:,.2f}" for v in NUMBERS[1:])], "number", 1, "such as 'ask'"),
     "ordinals": (["1st", "2nd", "3rd", *(f"{k}th" for k in range(4, N + 1))], "number", 1, ""),
+    "classes": (every(["1st", "2nd", "3rd"]), "category", 1, ""),
     "or more": ([f"{v * 100:,}+" for v in COUNTS], "number", 1, ""),
     "points of thousands": (
         [f"{v * v:,}".replace(",", ".") for v in COUNTS], "number", 1, "",

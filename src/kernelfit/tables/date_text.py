@@ -113,10 +113,8 @@ def _seconds(parts: tuple[str | None, ...]) -> float | None:
 
 
 def find_order(values: Iterable[str]) -> Orders | None:
-    """Return how those values that are dates write them, or None where not in the same way.
-
-    Forms that are clear may be mixed, such as 2024-03-01 and 2 March 2024.
-    """
+    """Return how those values that are dates write them, or None where not in the same way."""
+    # Forms that are clear may be mixed, such as 2024-03-01 and 2 March 2024.
     present = [
         text
         for text in (value.strip() for value in values)

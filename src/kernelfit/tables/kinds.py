@@ -144,13 +144,13 @@ def _of_text_of_numbers(values: set[Any], n: int, column: Column) -> Any:
         if not there or note is None:
             continue
         many = len(values) > _MANY or 2 * len(values) > n
-        if all(number_in(value) == x for value, x in there.items()):
-            if many or not all(x.is_integer() for x in there.values()):
-                return NumberReader(lenient=bool(note), note=note)
-            return None
-        units = " ".join(repr(unit) for unit in getattr(read, "units", ()) if unit)
-        notes = [f"numbers with {units}"] * bool(units) + [note] * bool(note)
-        return NumberReader(format=read, lenient=bool(note), note="; ".join(notes))
+        plain = all(number_in(value) == x for value, x in there.items())
+        units = [repr(unit) for unit in getattr(read, "units", ()) if unit]
+        if (plain or "'th'" in units) and not many and all(x.is_integer() for x in there.values()):
+            return None  # 1, 2 and 3, or 1st, 2nd and 3rd, are categories
+        notes = [f"numbers with {' '.join(units)}"] * bool(units) + [note] * bool(note)
+        known = None if plain else read
+        return NumberReader(format=known, lenient=bool(note), note="; ".join(notes))
     return None
 
 

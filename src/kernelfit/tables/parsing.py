@@ -28,9 +28,21 @@ def present(column: Column) -> set[Any]:
 def parsed(
     column: Column, parse: Callable[[Any], float | None], what: str, lenient: bool = False
 ) -> Array:
-    """Return the number of every value, nan where it is missing.
+    """Return the number of every value, nan where it is missing; ValueError where it has none.
 
-    One that has no number is missing where that is lenient, a ValueError otherwise.
+    Parameters
+    ----------
+    column : Column
+    parse : callable
+        Turns a value into a number, or None where it is none.
+    what : str
+        What is expected, for the error.
+    lenient : bool, default=False
+        Whether a value that is none is missing.
+
+    Returns
+    -------
+    ndarray of shape (n,)
     """
     if column.values.dtype.kind in "mM":  # of which tolist may make integers
         items = list(column.values)

@@ -301,7 +301,7 @@ def test_other_columns_are_refused():
 def test_named_categories():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 8, 160)
-    y = rng.normal(size=8)[codes]
+    y = rng.normal(size=8)[codes] + 0.01 * rng.normal(size=160)
     X = np.column_stack([codes, rng.normal(size=160)])
     options = {"members": ["gaussian (standard)"], "random_state": 0}
     model = AutoKernelRegressor(column_kinds={0: "category"}, **options).fit(X[:80], y[:80])

@@ -55,7 +55,10 @@ def test_the_column_tells_whether_days_come_first():
     assert find_order(["1.2.2024", "3.4.2024"]) == ("dmy", True)
     assert find_order(["1/1/2024", "2/2/2024"]) == ("mdy", False)  # the same either way
     assert find_order(["13/2/2024", "2/13/2024"]) is None
-    assert find_order(["2024-01-01", "1/2/2024"]) is None
+    assert find_order(["2024-01-01", "1/2/2024"]) == ("mixed mdy", True)
+    assert find_order(["2024-01-01", "2 March 2024", "13/2/2024"]) == ("mixed dmy", False)
+    assert date_in("2 March 2024", "mixed dmy") == date_in("2/3/2024", "mixed dmy")
+    assert math.isnan(date_in("9999-12-31", "ymd"))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_diabetes, load_iris
 
 from kernelfit import AutoKernelClassifier, AutoKernelRegressor, KernelClustering
 from kernelfit.tables import TableReader, TableWarning
@@ -17,12 +18,47 @@ FEW = {"members": ["gaussian (standard)"], "cv": 2, "random_state": 0}
 
 def test_columns_that_are_the_target_in_other_words():
     y = X @ [1.0, 2.0, 0.0]
-    table = np.column_stack([X, 3.0 - 1e6 * y, y + 1e-3 * RNG.normal(size=60), np.ones(60)])
+    table = np.column_stack([X, 3.0 - 1e6 * y, y + 0.1 * RNG.normal(size=60), np.ones(60)])
     sources = np.array([0, 0, 1, 2, 3, 4])
     assert leaking_columns(table, sources, y[:, None], None) == [2]
     labels = np.arange(60) % 3
     codes = np.column_stack([[7, 1, 4] * 20, labels % 2, X[:, 0], [7, 1, 4] * 19 + [1, 4, 7]])
     assert leaking_columns(codes, np.arange(4), np.eye(3)[labels], labels) == [0]
+
+
+def test_numbers_in_the_order_of_the_target_and_codes_of_it_tell_it():
+    n = 100
+    y = np.random.default_rng(1).normal(size=n)
+    swapped = np.exp(y)
+    swapped[[3, 7]] = swapped[[7, 3]]
+    coarse = np.round(y)
+    values, place = np.unique(coarse, return_inverse=True)
+    code = np.random.default_rng(2).permutation(len(values))[place]
+    none = np.where(np.arange(n) == 5, np.nan, y)
+    table = np.column_stack([np.exp(y), -(y**3), swapped, coarse, none])
+    assert leaking_columns(table, np.arange(5), y[:, None], None) == [0, 1]
+    table = np.column_stack([code, np.where(np.arange(n) == 4, code[4] + 1, code), y])
+    assert leaking_columns(table, np.arange(3), coarse[:, None], None) == [0]
+    assert leaking_columns(np.arange(n)[:, None], np.arange(1), y[:, None], None) == []
+
+
+def test_values_of_one_class_alone_tell_it():
+    labels = np.arange(60) % 2
+    rare = (np.arange(60) == 7).astype(int)
+    closed = np.where(labels == 1, RNG.normal(size=60), np.nan)
+    once = np.where(rare == 1, np.nan, X[:, 0])
+    table = np.column_stack([closed, np.where(np.arange(60) == 1, np.nan, closed), X[:, 0]])
+    assert leaking_columns(table, np.arange(3), np.eye(2)[labels], labels) == [0]
+    assert leaking_columns(once[:, None], np.arange(1), np.eye(2)[rare], rare) == []
+
+
+def test_good_columns_tell_no_target_alone():
+    iris, diabetes = load_iris(), load_diabetes()
+    for data, labels in ((iris, iris.target), (diabetes, None)):
+        d = data.data.shape[1]
+        assert leaking_columns(data.data, np.arange(d), data.target[:, None], labels) == []
+    setosa = (iris.target == 0).astype(int)  # which the length of a petal tells
+    assert leaking_columns(iris.data, np.arange(4), np.eye(2)[setosa], setosa) == []
 
 
 def test_equal_rows_are_counted_as_a_loop_does():
@@ -55,7 +91,7 @@ def test_each_doubt_has_its_code():
             "x": X[:, 0],
         }
     )
-    expected = ["KF001", "KF002", "KF007"]
+    expected = ["KF001", "KF007", "KF002"]
     assert codes_of(lambda: TableReader().fit(names)) == expected
     model = AutoKernelRegressor(**FEW)
     assert codes_of(lambda: model.fit(names, X[:, 1])) == expected

@@ -1,4 +1,4 @@
-"""Fifty columns as they lie about in the world, each read as a careful analyst would."""
+"""Sixty columns as they lie about in the world, each read as a careful analyst would."""
 
 import datetime
 import hashlib
@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import kernelfit
+from kernelfit.tables import TableReader
 from kernelfit.tables.describe import describe_columns
 from kernelfit.tables.plan import read_plan
 
@@ -55,6 +57,7 @@ COLUMNS = {
     "postcodes": (every([f"0{v}" for v in range(1067, 1090)]), "category", 1, ""),
     "versions": (every(["1.2.3", "1.2.4", "1.10.0"]), "category", 1, ""),
     "colours": (every(["red", "green", None]), "category", 1, ""),
+    "bytes": (every([b"x", b"y"]), "category", 1, ""),
     "ordered": (pd.Categorical(every(["low", "high"]), ordered=True), "category", 1, ""),
     "intervals": (pd.cut(NUMBERS, 3), "category", 1, ""),
     "days": (DAYS, "date", 4, ""),
@@ -81,6 +84,28 @@ COLUMNS = {
     "customer_id": (RNG.permutation(N) + 1000, "id", 0, "by its name an id"),
     "constant": ([7] * N, "constant", 1, "always 7"),
     "nothing": ([None] * N, "empty", 1, "no values"),
+    "no time": (np.full(N, "NaT", dtype="datetime64[ns]"), "empty", 1, "no values"),
+    "two forms": (
+        [day.strftime("%d %B %Y") if k % 2 else str(day) for k, day in enumerate(DAYS)],
+        "date", 4, "",
+    ),
+    "open end": (["9999-12-31", *map(str, DAYS[1:])], "date", 4, ""),
+    "no such day": (["2023-02-30", *map(str, DAYS[1:])], "date", 4, "such as '2023-02-30'"),
+    "on request": (["ask", *(f"${v:,.2f}" for v in NUMBERS[1:])], "number", 1, "such as 'ask'"),
+    "ordinals": (["1st", "2nd", "3rd", *(f"{k}th" for k in range(4, N + 1))], "number", 1, ""),
+    "classes": (every(["1st", "2nd", "3rd"]), "category", 1, ""),
+    "or more": ([f"{v * 100:,}+" for v in COUNTS], "number", 1, ""),
+    "points of thousands": (
+        [f"{v * v:,}".replace(",", ".") for v in COUNTS], "number", 1, "",
+    ),
+    "lakh": ([f"{1 + k},{10 + k},{100 + v}" for k, v in enumerate(COUNTS)], "number", 1, ""),
+    "places": ([f"{v / 7:.4f}, -{v / 9:.5f}" for v in COUNTS], "numbers", 2, "in '#, #'"),
+    "pressure": ([f"{100 + k}/{60 + k % 40}" for k in range(N)], "numbers", 2, "in '#/#'"),
+    "addresses": ([f"10.{k}.{2 * k}.1" for k in range(N)], "numbers", 4, "in '#.#.#.#'"),
+    "phones": ([f"(030) 555-{37 * k:04}" for k in range(N)], "id", 0, "without shared pieces"),
+    "chinese": (
+        ["".join(RNG.choice([*"天地玄黄宇宙洪荒日月盈昃"], 8)) for _ in range(N)], "text", 60, "",
+    ),
 }  # fmt: skip
 
 
@@ -118,10 +143,29 @@ def test_values_are_those_written(frame, plan):
     np.testing.assert_array_equal(column["limits"][:, 0], np.where(COUNTS < 50, 5, COUNTS))
     np.testing.assert_array_equal(column["gaps"][:, 0], np.where(COUNTS < 90, np.nan, COUNTS))
     assert np.isnan(column["typo"]).sum() == 1
-    for name in ("iso", "datetime64", "day first", "month first", "month names", "digits of dates"):
+    days = ("iso", "datetime64", "day first", "month first", "month names", "digits of dates")
+    for name in (*days, "two forms"):
         np.testing.assert_array_equal(column[name], column["days"], err_msg=name)
+    for name in ("open end", "no such day"):
+        np.testing.assert_array_equal(column[name][1:], column["days"][1:])
+        assert np.isnan(column[name][0]).all()
+    np.testing.assert_array_equal(column["on request"][1:, 0], NUMBERS[1:])
+    np.testing.assert_array_equal(column["ordinals"][:, 0], np.arange(1, N + 1))
+    np.testing.assert_array_equal(column["or more"][:, 0], 100 * COUNTS)
+    np.testing.assert_array_equal(column["points of thousands"][:, 0], COUNTS**2)
+    expected = 1e5 * np.arange(1, N + 1) + 1e3 * np.arange(10, N + 10) + 100 + COUNTS
+    np.testing.assert_array_equal(column["lakh"][:, 0], expected)
+    expected = [[float(f"{v / 7:.4f}"), float(f"-{v / 9:.5f}")] for v in COUNTS]
+    np.testing.assert_array_equal(column["places"], expected)
     np.testing.assert_array_equal(column["zones"], column["iso with zone"])
     np.testing.assert_allclose(column["durations"], column["timedelta"] / 60, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:KF00")
+def test_the_plan_is_saved(frame, tmp_path):
+    reader = TableReader(shape="given").fit(frame)
+    again = kernelfit.load(kernelfit.save(reader, tmp_path / "reader"))
+    np.testing.assert_array_equal(again.transform(frame), reader.transform(frame))
 
 
 def test_every_column_is_described(plan):
@@ -130,6 +174,24 @@ def test_every_column_is_described(plan):
     assert found["name"].tolist() == list(COLUMNS)
     unused = set(found["name"][found["use"] == "not used"])
     dropped = {"hashes", "uuids", "orders", "customer_id", "constant", "nothing"}
+    dropped |= {"no time", "phones"}
     assert unused == set(found["name"][found["n_features"] == 0]) == dropped
     missing = dict(zip(found["name"], found["missing"], strict=True))
     assert missing["nullable"] == 1 and missing["nothing"] == N and missing["whole"] == 0
+
+
+def test_numbers_in_text_of_another_form_are_missing():
+    column = [f"{k}/{k % 7}" for k in range(40)]
+    plan = read_plan(pd.DataFrame({"a": [None, *column]}))
+    new = pd.DataFrame({"a": ["-3/4.5", "3-4", "n/a", None, 7.0]})
+    nothing = [np.nan, np.nan]
+    np.testing.assert_array_equal(plan.read(new), [[-3, 4.5], *[nothing] * 4])
+    mixed = pd.DataFrame({"a": [*column, *["x y"] * 5], "b": range(45)})
+    assert read_plan(mixed).readers[0].kind != "numbers"  # more than a tenth have another form
+
+
+def test_a_column_without_values_says_nothing_later():
+    plan = read_plan(pd.DataFrame({"a": [None, None], "b": [1, 2]}))
+    for value in ("new", 3.5, pd.Timestamp("2024-01-01")):
+        read_all = plan.read(pd.DataFrame({"a": [value], "b": [1]}))
+        assert read_all.shape == (1, 2) and read_all[0, 1] == 1.0

@@ -28,7 +28,7 @@ from kernelfit.tables.number_text import find_number_format, number_in
         (["(1,200)", "3"], [-1200, 3]),
         (["3 kg", "500 g"], None),
         (["$3", "3 €"], None),
-        (["12:30", "7"], None),
+        (["12:30", "13:40"], None),
         (["3 pm", "4 am"], None),
         (["1,23,4", "5"], None),
         (["A12", "B7"], None),

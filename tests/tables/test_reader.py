@@ -37,7 +37,7 @@ def frame():
 
 @pytest.fixture
 def reader(frame):
-    with pytest.warns(TableWarning, match="KF002: column 'note' is read as text"):
+    with pytest.warns(TableWarning, match="KF002: read as text: 'note'"):
         return TableReader().fit(frame)
 
 

@@ -64,7 +64,7 @@ def as_plain_value(value: Any) -> Any:
     """Return a value as a number or text, which files can hold."""
     if isinstance(value, Decimal):
         return float(value)
-    return value if is_number(value) or isinstance(value, str | bytes) else str(value)
+    return value if is_number(value) or isinstance(value, str) else str(value)
 
 
 def _written(value: Any) -> Any:

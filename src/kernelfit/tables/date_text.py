@@ -40,7 +40,11 @@ _PATTERNS = {
     ),
     "month, year": (rf"{_NAME}[-\s,]*(\d{{4}}){_TIME}", (2, 1, None)),
 }
+# Forms that a column may mix; of day and month in digits, one order alone.
+_FORMS = ("ymd", "day, month", "month, day", "month, year")
+_MIXED = {"mixed dmy": (*_FORMS, "dmy"), "mixed mdy": (*_FORMS, "mdy")}
 _COMPILED = {name: re.compile(one, re.IGNORECASE) for name, (one, _) in _PATTERNS.items()}
+_POINTS = re.compile(r"\d{1,2}\.\d")
 _CLOCK_ALONE = re.compile(_CLOCK)
 _DURATION = re.compile(
     r"(?:(\d+)\s*d(?:ays?)?,?)?\s*(?:(\d+)\s*h(?:ours?|rs?)?)?\s*(?:(\d+)\s*m(?:in(?:ute)?s?)?)?"
@@ -64,8 +68,11 @@ def date_in(value: Any, order: str) -> float | None:
         text = value.strip()
         if text.lower() in MISSING_WORDS or text.startswith("0000"):
             return np.nan
-        found = _COMPILED[order].fullmatch(text)
-        return None if found is None else _days(found, order)
+        for one in _MIXED.get(order, (order,)):
+            found = _COMPILED[one].fullmatch(text)
+            if found is not None:
+                return _days(found, one)
+        return None
     if hasattr(value, "start_time"):  # a period of pandas
         value = value.start_time
     if isinstance(value, np.datetime64):
@@ -80,6 +87,8 @@ def _days(found: re.Match[str], order: str) -> float | None:
     year, month, day = (None if at is None else found[at] for at in _PATTERNS[order][1])
     if month is None or year is None:
         return None
+    if year == "9999":  # for "without end"
+        return np.nan
     number = int(month) if month.isdigit() else _MONTHS.get(month.lower())
     y = int(year) if len(year) == 4 else int(year) + (2000 if int(year) < 69 else 1900)
     clock = _seconds(found.groups()[-5:])
@@ -104,24 +113,31 @@ def _seconds(parts: tuple[str | None, ...]) -> float | None:
 
 
 def find_order(values: Iterable[str]) -> Orders | None:
-    """Return how all values write dates, or None where they do not, or not in the same way."""
+    """Return how those values that are dates write them, or None where not in the same way."""
+    # Forms that are clear may be mixed, such as 2024-03-01 and 2 March 2024.
     present = [
-        text for text in (value.strip() for value in values) if text.lower() not in MISSING_WORDS
+        text
+        for text in (value.strip() for value in values)
+        if text.lower() not in MISSING_WORDS
+        and any(date_in(text, order) is not None for order in _PATTERNS)
     ]
     if not present:
         return None
     fits = [
         order
-        for order in _PATTERNS
+        for order in (*_PATTERNS, *_MIXED)
         if all(date_in(text, order) is not None for text in present)
         and not all(np.isnan(date_in(text, order) or 0.0) for text in present)
     ]
     if not fits:
         return None
-    both = fits[:2] == ["dmy", "mdy"]
-    if both and "." not in present[0]:  # points put the day first, other marks the month
-        fits.reverse()
-    return Orders(fits[0], both and any(date_in(v, "dmy") != date_in(v, "mdy") for v in present))
+    first, other = fits[0], fits[0].replace("dmy", "mdy")
+    if other == first or other not in fits:
+        return Orders(first, False)
+    guessed = any(date_in(text, first) != date_in(text, other) for text in present)
+    if not any(_POINTS.match(text) for text in present):
+        first = other  # points put the day first, other marks the month
+    return Orders(first, guessed)
 
 
 def clock_in(value: Any) -> float | None:

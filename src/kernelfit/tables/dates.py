@@ -48,6 +48,8 @@ class DateReader:
     guessed : bool
         Whether nothing shows that the day comes first, or the month.
     note : str
+    lenient : bool
+        Whether what is no date is missing, as some values were in training.
     """
 
     order: str
@@ -56,6 +58,7 @@ class DateReader:
     last: float
     guessed: bool = False
     note: str = ""
+    lenient: bool = False
 
     kind: ClassVar[str] = "date"
 
@@ -71,18 +74,19 @@ class DateReader:
 
     def read(self, column: Column) -> Array:
         """Return the parts of the dates, of shape (n, n_parts)."""
-        days = days_of(column, self.order)
+        days = days_of(column, self.order, self.lenient)
         held = np.clip(days, self.first, self.last)
         parts = [_PARTS[part][1](held if part == "elapsed" else days) for part in self.parts]
         return np.column_stack(parts)
 
     def is_beyond(self, column: Column) -> bool:
         """Return whether a date lies outside those of training, by more than a margin."""
-        days, margin = days_of(column, self.order), _MARGIN * (self.last - self.first)
+        days = days_of(column, self.order, self.lenient)
+        margin = _MARGIN * (self.last - self.first)
         return bool((days > self.last + margin).any() or (days < self.first - margin).any())
 
 
-def days_of(column: Column, order: str) -> Array:
+def days_of(column: Column, order: str, lenient: bool = False) -> Array:
     """Return the days since 1970 of a column, nan where a date is missing."""
     values = column.values
     if values.dtype.kind == "M":
@@ -90,15 +94,17 @@ def days_of(column: Column, order: str) -> Array:
         return np.asarray(days, dtype=np.float64)
     if order == "unix":
         return parsed(column, lambda value: float(value) * _SECOND, "seconds since 1970")
-    return parsed(column, partial(date_in, order=order), "dates")
+    return parsed(column, partial(date_in, order=order), "dates", lenient)
 
 
-def read_dates(column: Column, order: str, note: str = "", guessed: bool = False) -> DateReader:
+def read_dates(
+    column: Column, order: str, note: str = "", guessed: bool = False, lenient: bool = False
+) -> DateReader:
     """Return how to take the dates of a column apart: into what varies among them."""
-    days = days_of(column, order)
+    days = days_of(column, order, lenient)
     days = days[~np.isnan(days)]
     if not len(days):
-        return DateReader(order, ("elapsed",), 0.0, 0.0, guessed, note)
+        return DateReader(order, ("elapsed",), 0.0, 0.0, guessed, note, lenient)
     first, last = float(days.min()), float(days.max())
     span = last - first
     many_days = len(np.unique(_day_of_month(days))) > 1
@@ -111,7 +117,7 @@ def read_dates(column: Column, order: str, note: str = "", guessed: bool = False
         "time of day": span > 1.0 and len(np.unique(np.round(days % 1.0 / _SECOND))) > 1,
     }
     parts = tuple(part for part in _PARTS if varies[part])
-    return DateReader(order, parts, first, last, guessed, note)
+    return DateReader(order, parts, first, last, guessed, note, lenient)
 
 
 def _share_of_year(days: Array) -> Array:

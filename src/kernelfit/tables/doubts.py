@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 _FEWEST_ROWS = 50  # fewer show nothing
-_SAME = 1e-9  # of a correlation, how far it may be from one
+_FEWEST_MISSING = 5  # in a row of chances, fewer values may be missing in one class alone
 
 
 def leaking_columns(
@@ -16,7 +16,9 @@ def leaking_columns(
 ) -> list[int]:
     """Return the columns that are the target in other words.
 
-    Columns of numbers that are a linear function of the targets; or columns with one value a class.
+    In regression, numbers in the order of the target or its reverse, ties included, or with one
+    value for each of its values. In classification, columns with one value a class, or with values
+    in one of two classes alone.
 
     Parameters
     ----------
@@ -34,16 +36,28 @@ def leaking_columns(
     """
     if len(table) < _FEWEST_ROWS:
         return []
-    same = _is_linear_in if labels is None else _is_one_to_one
+    same = _tells_number if labels is None else _tells_class
     truth = targets[:, 0] if labels is None else labels
     return sorted({int(sources[j]) for j in range(table.shape[1]) if same(table[:, j], truth)})
 
 
-def _is_linear_in(x: Array, y: Array) -> bool:
-    if np.isnan(x).any() or x.min() == x.max() or y.min() == y.max():
+def _tells_number(x: Array, y: Array) -> bool:
+    if np.isnan(x).any() or x.min() == x.max():
         return False
-    x, y = ((v - v.mean()) / np.abs(v - v.mean()).max() for v in (x, y))
-    return bool((x @ y) ** 2 >= (1.0 - _SAME) ** 2 * (x @ x) * (y @ y))
+    (values, codes), (others, truth) = (np.unique(v, return_inverse=True) for v in (x, y))
+    k = len(values)
+    if k != len(others):
+        return False
+    if np.array_equal(codes, truth) or np.array_equal(codes, k - 1 - truth):
+        return True
+    # Two rows a value, on average, that agree are no chance.
+    return 2 * k <= len(x) and len(np.unique(codes * k + truth)) == k
+
+
+def _tells_class(x: Array, labels: Array) -> bool:
+    missing = np.isnan(x).astype(float)
+    rare = min(missing.sum(), len(x) - missing.sum()) < _FEWEST_MISSING
+    return _is_one_to_one(x, labels) or (not rare and _is_one_to_one(missing, labels))
 
 
 def _is_one_to_one(x: Array, labels: Array) -> bool:

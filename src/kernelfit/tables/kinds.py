@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from kernelfit.tables.block import read_block
 from kernelfit.tables.categories import read_categories
-from kernelfit.tables.date_text import clock_in, date_in, duration_in, find_order
+from kernelfit.tables.date_text import Orders, clock_in, date_in, duration_in, find_order
 from kernelfit.tables.dates import read_dates
 from kernelfit.tables.frames import Column
 from kernelfit.tables.labels import LabelReader
@@ -19,6 +19,7 @@ from kernelfit.tables.number_text import MISSING_WORDS, find_number_format, is_c
 from kernelfit.tables.numbers import ClockReader, DurationReader, NumberReader
 from kernelfit.tables.parsing import parsed, present
 from kernelfit.tables.text import read_text, shares_pieces
+from kernelfit.tables.tuples import read_tuples
 from kernelfit.utils.values import is_missing, is_number
 
 Array = NDArray[Any]
@@ -33,8 +34,12 @@ _ID_NAME = re.compile(
 )
 _COMPACT = (-25567.0, 47482.0)  # 1900 to 2100: digits beyond are no dates
 _FEWEST_IDS = 20
-_NUMBERS = 0.9  # share of numbers among values, the others of which are then missing
+_ODD = 0.1  # share of values that may be no numbers, or dates, and are then missing
 _WHOLE_DAY = 18 * 3600.0  # span of clock times that are those of a day
+
+
+# Whatever a column without values holds later says nothing.
+_EMPTY = NumberReader("empty", lenient=True, note="no values")
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ def reader_of(column: Column, kind: str | None = None) -> Any:
     if values.dtype.kind == "m":
         return DurationReader()
     if values.dtype.kind == "M":
-        return read_dates(column, "ymd")
+        return _EMPTY if np.isnat(values).all() else read_dates(column, "ymd")
     if values.dtype.kind == "b":
         return NumberReader("boolean")
     return _of_numbers(column, values) if values.dtype.kind in "iuf" else _of_objects(column)
@@ -86,11 +91,11 @@ def _of_numbers(column: Column, values: Array) -> Any:
     if len(distinct) == 1 and len(numbers) == len(values):
         return NumberReader("constant", note=f"always {distinct[0]:g}")
     if not len(distinct):
-        return NumberReader("empty", note="no values")
+        return _EMPTY
     if not np.isfinite(distinct).all() or (distinct != np.round(distinct)).any():
         return NumberReader()
     if len(distinct) > _MANY and distinct[0] >= 19000101 and distinct[-1] <= 21001231:
-        if find_order([f"{value:.0f}" for value in distinct]) is not None:
+        if all(date_in(value, "compact") is not None for value in distinct):
             return read_dates(column, "compact", "digits of year, month and day")
     if len(distinct) == len(values) >= _FEWEST_IDS and _ID_NAME.fullmatch(column.name):
         return DroppedReader("id", "a number of its own in every row, by its name an id")
@@ -102,20 +107,12 @@ def _of_objects(column: Column) -> Any:
     values = present(column)
     n = sum(not is_missing(value) for value in column.values.tolist())
     if all(isinstance(v, str) and v.strip().lower() in MISSING_WORDS for v in values):
-        return NumberReader("empty", note="no values")
+        return _EMPTY
     if all(isinstance(value, bool | np.bool_) for value in values):
         return NumberReader("boolean")
     if all(is_number(value) for value in values):
-        numbers = [np.nan if is_missing(v) else float(v) for v in column.values.tolist()]
-        return _of_numbers(column, np.array(numbers))
-    texts = [value for value in values if isinstance(value, str)]
-    order = find_order(texts) if texts else None
-    if order is not None and (order.order != "compact" or _are_recent(texts)):
-        if all(date_in(value, order.order) is not None for value in values):
-            return _dates(column, order)
-    if not texts and all(date_in(value, "ymd") is not None for value in values):
-        return read_dates(column, "ymd")
-    found = _of_text_of_numbers(values, n, column)
+        return _of_numbers(column, np.array([number_in(v) for v in column.values.tolist()]))
+    found = _of_text_of_dates(values, n, column) or _of_text_of_numbers(values, n, column)
     if found is not None:
         return found
     if all(clock_in(value) is not None for value in values):
@@ -125,27 +122,46 @@ def _of_objects(column: Column) -> Any:
     return _of_text(column, values, n)
 
 
+def _of_text_of_dates(values: set[Any], n: int, column: Column) -> Any:
+    """Return the reader of text that writes dates, or of objects that are dates, or None."""
+    texts = [value for value in values if isinstance(value, str)]
+    found = find_order(texts) if texts else Orders("ymd", False)
+    if found is None or (found.order == "compact" and not _are_recent(texts)):
+        return None
+    note = _note_of_odd({v for v in values if date_in(v, found.order) is None}, n, column)
+    return None if note is None else _dates(column, found, note)
+
+
 def _of_text_of_numbers(values: set[Any], n: int, column: Column) -> Any:
     """Return the reader of text that writes numbers, or None."""
     if any(is_code(value) for value in values):
         return None
-    plain = {value: number_in(value) for value in values}
-    odd = [value for value, number in plain.items() if number is None]
-    there = [number for number in plain.values() if number is not None and not np.isnan(number)]
-    whole = all(number.is_integer() for number in there)
-    many = len(values) > _MANY or 2 * len(values) > n
-    if not odd:
-        return NumberReader() if there and (not whole or many) else None
-    if all(isinstance(value, str) for value in values):
-        known = find_number_format(values)
-        if known is not None:
-            units = " ".join(repr(unit) for unit in known.units if unit)
-            return NumberReader(format=known, note=f"numbers with {units}" if units else "")
-    n_odd = sum(plain.get(value, 0.0) is None for value in column.values.tolist())
-    if n > _MANY and n_odd <= (1.0 - _NUMBERS) * n and (not whole or many):
-        example = min(map(str, odd))
-        return NumberReader(lenient=True, note=f"{n_odd} others, such as {example!r}, are missing")
+    read: Any
+    for read in (find_number_format(v for v in values if isinstance(v, str)), number_in):
+        numbers = {value: read(value) for value in values} if read is not None else {}
+        there = {v: x for v, x in numbers.items() if x is not None and not np.isnan(x)}
+        note = _note_of_odd({v for v, x in numbers.items() if x is None}, n, column)
+        if not there or note is None:
+            continue
+        many = len(values) > _MANY or 2 * len(values) > n
+        plain = all(number_in(value) == x for value, x in there.items())
+        units = [repr(unit) for unit in getattr(read, "units", ()) if unit]
+        if (plain or "'th'" in units) and not many and all(x.is_integer() for x in there.values()):
+            return None  # 1, 2 and 3, or 1st, 2nd and 3rd, are categories
+        notes = [f"numbers with {' '.join(units)}"] * bool(units) + [note] * bool(note)
+        known = None if plain else read
+        return NumberReader(format=known, lenient=bool(note), note="; ".join(notes))
     return None
+
+
+def _note_of_odd(odd: set[Any], n: int, column: Column) -> str | None:
+    """Return a note of values that will be missing, empty for none, None where they are many."""
+    if not odd:
+        return ""
+    n_odd = sum(value in odd for value in column.values.tolist() if not is_missing(value))
+    if n <= _MANY or n_odd > _ODD * n:
+        return None
+    return f"{n_odd} others, such as {min(map(str, odd))!r}, are missing"
 
 
 def _of_text(column: Column, values: set[Any], n: int) -> Any:
@@ -155,6 +171,9 @@ def _of_text(column: Column, values: set[Any], n: int) -> Any:
         return read_categories(column, f"always {str(*values)[:40]!r}", "constant")
     if m <= _FEW:
         return read_categories(column)
+    found = read_tuples(column, _ODD * n)
+    if found is not None:
+        return found
     if not shares_pieces(sorted(map(str, values))):
         if m >= _UNIQUE * n:
             return DroppedReader("id", "text of its own in nearly every row, without shared pieces")
@@ -170,11 +189,12 @@ def _are_recent(texts: list[str]) -> bool:
     return len(days) > _MANY and _COMPACT[0] <= days.min() and days.max() <= _COMPACT[1]
 
 
-def _dates(column: Column, found: Any) -> Any:
-    if not found.guessed:
-        return read_dates(column, found.order)
-    first = "day" if found.order == "dmy" else "month"
-    return read_dates(column, found.order, f"taken as {first} first, which no value shows", True)
+def _dates(column: Column, found: Orders, note: str = "") -> Any:
+    lenient = bool(note)
+    if found.guessed:
+        first = "day" if found.order.endswith("dmy") else "month"
+        note = "; ".join([f"taken as {first} first, which no value shows", *[note] * lenient])
+    return read_dates(column, found.order, note, found.guessed, lenient)
 
 
 def _clock(column: Column) -> ClockReader:
@@ -192,10 +212,10 @@ def _number(column: Column) -> NumberReader:
 
 def _date(column: Column) -> Any:
     texts = [value for value in present(column) if isinstance(value, str)]
-    found = find_order(texts) if texts else None
-    if texts and found is None:
+    found = find_order(texts) if texts else Orders("ymd", False)
+    if found is None:
         raise ValueError(f"expected dates in column {column.name!r}, written in one way")
-    return read_dates(column, "ymd") if found is None else _dates(column, found)
+    return _dates(column, found)
 
 
 KINDS: dict[str, Callable[[Column], Any]] = {

@@ -1,7 +1,7 @@
 """Numbers in disguise: money, units, shares, marks of thousands and decimal commas.
 
 A column of text holds numbers where every value is one in the same way: one currency or unit, one
-mark of decimals. "12 %" and "3.2 kg" are numbers of their unit; "<5" is 5.
+mark of decimals. "12 %" and "3.2 kg" are numbers of their unit; "<5" and "5+" are 5.
 """
 
 import re
@@ -22,13 +22,16 @@ _MINUS = "\u2212"
 _NUMBER = re.compile(
     rf"(?P<open>\()?\s*(?:[<>≤≥~≈]=?)?\s*(?P<minus>[-{_MINUS}]|\+)?\s*(?P<front>{_CURRENCY})?\s*"
     rf"(?P<inner>[-{_MINUS}])?(?P<core>\d[\d.,'\u2019\s]*|[.,]\d+)(?P<power>[eE][+-]?\d+)?"
-    rf"\s*(?P<back>%|‰|{_CURRENCY}|[°µ]?[A-Za-z][A-Za-z/²³]{{0,9}}|°)?\s*(?P<close>\))?"
+    rf"\s*(?P<back>%|‰|{_CURRENCY}|[°µ]?[A-Za-z][A-Za-z/²³]{{0,9}}|°)?\+?\s*(?P<close>\))?"
 )
 _GROUPS = {
-    ".": re.compile(r"[1-9]\d{0,2}(?:([,'\u2019\s])\d{3}(?:\1\d{3})*)(?:\.\d+)?|\d+\.?\d*|\.\d+"),
+    ".": re.compile(r"[1-9]\d{0,2}(?:([,'\u2019\s])(?:\d\d\d?\1)*\d{3})(?:\.\d+)?|\d+\.?\d*|\.\d+"),
     ",": re.compile(r"[1-9]\d{0,2}(?:([.'\u2019\s])\d{3}(?:\1\d{3})*)(?:,\d+)?|\d+,?\d*|,\d+"),
 }
 _MULTIPLES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "m": 1e6, "B": 1e9, "bn": 1e9}
+_WHOLE = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})*|0")
+_ORDINALS = {"st", "nd", "rd", "th"}
+_FEWEST_POINTED = 5
 _NO_UNIT = {"am", "pm", "AM", "PM"}  # of a clock time
 
 
@@ -74,17 +77,19 @@ def _front(found: re.Match[str]) -> str:
 
 def _back(found: re.Match[str]) -> str:
     back = found["back"] or ""
-    return back if back in _MULTIPLES else back.removesuffix("s")
+    return "th" if back in _ORDINALS else back if back in _MULTIPLES else back.removesuffix("s")
 
 
 def find_number_format(values: Iterable[str]) -> NumberFormat | None:
-    """Return how all values write numbers, or None where they do not, or not in the same way."""
+    """Return how those values that are numbers write them, or None where not in the same way."""
     cores, fronts, backs = [], set(), set()
     for value in values:
         if value.strip().lower() in MISSING_WORDS:
             continue
         found = _NUMBER.fullmatch(value.strip())
-        if found is None or is_code(value) or (found["open"] is None) != (found["close"] is None):
+        if found is None:
+            continue
+        if is_code(value) or (found["open"] is None) != (found["close"] is None):
             return None
         cores.append(found["core"].strip())
         fronts.add(_front(found))
@@ -94,10 +99,22 @@ def find_number_format(values: Iterable[str]) -> NumberFormat | None:
         return None
     if len(backs) > 1 and not multiples:
         return None
-    for decimal, groups in _GROUPS.items():  # English first: 1,234 is a thousand and more
-        if all(groups.fullmatch(core) for core in cores):
+    # English first: 1,234 is a thousand and more.
+    for decimal in "," if _marks_thousands(cores) else ".,":
+        if all(_GROUPS[decimal].fullmatch(core) for core in cores):
             return NumberFormat(decimal, tuple(sorted(fronts | backs | {""})), multiples)
     return None
+
+
+def _marks_thousands(texts: Iterable[str]) -> bool:
+    """Return whether points are marks of thousands, as in 999 and 1.000, and not of decimals.
+
+    Where all numbers have three digits behind the point, decimals would be in the others, too.
+    """
+    numbers = [*texts]
+    n_pointed = sum("." in text for text in numbers)
+    all_fit = all(_WHOLE.fullmatch(text) for text in numbers)
+    return all_fit and _FEWEST_POINTED <= n_pointed < len(numbers)
 
 
 def number_in(value: Any) -> float | None:

@@ -25,8 +25,25 @@ def present(column: Column) -> set[Any]:
     return values
 
 
-def parsed(column: Column, parse: Callable[[Any], float | None], what: str) -> Array:
-    """Return the number of every value, nan where it is missing; ValueError where it has none."""
+def parsed(
+    column: Column, parse: Callable[[Any], float | None], what: str, lenient: bool = False
+) -> Array:
+    """Return the number of every value, nan where it is missing; ValueError where it has none.
+
+    Parameters
+    ----------
+    column : Column
+    parse : callable
+        Turns a value into a number, or None where it is none.
+    what : str
+        What is expected, for the error.
+    lenient : bool, default=False
+        Whether a value that is none is missing.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
     if column.values.dtype.kind in "mM":  # of which tolist may make integers
         items = list(column.values)
         distinct = {*column.values[~np.isnat(column.values)]}
@@ -34,7 +51,7 @@ def parsed(column: Column, parse: Callable[[Any], float | None], what: str) -> A
         items, distinct = column.values.tolist(), present(column)
     known = {value: parse(value) for value in distinct}
     for value, number in known.items():
-        if number is None:
+        if number is None and not lenient:
             raise ValueError(
                 f"expected {what} in column {column.name!r}, as in training, got {value!r}"
             )

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
-from kernelfit.tables.frames import columns_of
+from kernelfit.tables.frames import Column, as_table, columns_of
 from kernelfit.tables.kinds import KINDS, reader_of
 from kernelfit.tables.roles import CATEGORY, TEXT
 from kernelfit.utils.values import is_missing
@@ -77,14 +78,20 @@ class Plan:
             found[place] = getattr(reader, "category", reader).values
         return found
 
+    def _columns_of(self, X: Any) -> list[Column]:
+        columns = columns_of(X)
+        if len(columns) != len(self.readers):  # dense here and sparse in training, or otherwise
+            X = as_table(X)
+            columns = columns_of(X.toarray() if issparse(X) else csr_array(X))
+        return columns
+
     def read_column(self, X: Any, j: int) -> Array:
         """Return the parsed features of one column, of shape (n, k)."""
-        return np.asarray(self.readers[j].read(columns_of(X)[j]))
+        return np.asarray(self.readers[j].read(self._columns_of(X)[j]))
 
     def read(self, X: Any) -> Array:
         """Return the parsed features of a table, of shape (n, n_parsed)."""
-        columns = columns_of(X)
-        pairs = zip(self.readers, columns, strict=True)
+        pairs = zip(self.readers, self._columns_of(X), strict=True)
         return np.hstack([reader.read(column) for reader, column in pairs])
 
 

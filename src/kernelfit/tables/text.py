@@ -27,7 +27,8 @@ _BEYOND_CHANCE = 2.0  # how many times as many equal ends are no chance
 _FEWEST_PAIRS = 20
 _SENTENCE = 4  # words of a text, on average, from which on it is no id
 _TOKEN = {"word": r"(?u)\b\w+\b", "char_wb": None}
-_WORD = re.compile(r"(?<![\w])[^\W\d_]{2,}(?![\w])")
+# A word; or a character of Chinese or Japanese, which put no spaces between words.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|(?<![\w])[^\W\d_]{2,}(?![\w])")
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ _MAX_KNOTS = 1000  # of the map from values to ranks
 _CIRCLE = np.sqrt(0.5)  # radius
 _TEXT = 2.0  # variance of all places of a text
 _SILENT = -1  # role of features that are left out
+_KNOTS = 16  # of what a number may explain
 _WAVES = 3  # on a circle, by which a weekday is told from any other
 _ROWS_A_DIRECTION = 4  # of a text, at least, where it is judged
 _ROUNDING = 1e-14  # a relative standard deviation that sums of numbers may have by rounding
@@ -187,12 +188,25 @@ def _without_silent(table: Array, roles: Array, weight: Array, targets: Array) -
         places = np.flatnonzero(roles == block)
         most = max(1, len(table) // _ROWS_A_DIRECTION)
         groups[int(places[0])] = table[:, places[:most]]
+    if groups:  # what numbers explain is no noise to these
+        numbers = np.flatnonzero(roles == NUMBER).tolist()
+        groups |= {place: _hats(table[:, place]) for place in numbers}
     kept = telling(groups, targets, weight)
-    silent = [place for place in groups if place not in kept]
+    silent = [place for place in groups if place not in kept and roles[place] != NUMBER]
     blocks = roles[[place for place in silent if roles[place] >= TEXT]]
     roles = np.where(np.isin(roles, blocks), _SILENT, roles)
     roles[silent] = _SILENT
     return roles
+
+
+def _hats(values: Array) -> Array:
+    """Return the hat functions of a number, which sum up to broken lines; 0 where it is missing."""
+    missing = np.isnan(values)
+    if missing.all():
+        return np.zeros((len(values), 1))
+    knots = np.unique(np.quantile(values[~missing], np.linspace(0.0, 1.0, _KNOTS)))
+    hats = [np.where(missing, 0.0, np.interp(values, knots, hat)) for hat in np.eye(len(knots))]
+    return np.column_stack(hats)
 
 
 def _learn_columns(table: Array, roles: Array, weight: Array, shape: Shape, alone: bool) -> View:

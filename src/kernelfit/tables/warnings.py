@@ -9,6 +9,7 @@ from kernelfit.tables.frames import columns_of
 from kernelfit.tables.kinds import AS_TOLD
 from kernelfit.tables.plan import Plan
 
+_NAMED = 5  # columns, at most, in one warning
 _AT_ODDS = 0.1  # share of rows that equal one of another class
 
 
@@ -41,23 +42,30 @@ def warn(code: str, text: str, stacklevel: int) -> None:
 
 def warn_of_plan(plan: Plan, stacklevel: int) -> None:
     """Warn of columns dropped as ids or read as text, and of dates whose order is a guess."""
+    texts = []
     for name, reader in zip(plan.names, plan.readers, strict=True):
         if reader.kind == "id":
             code, said, kind, does = "KF001", f"is dropped, {reader.note}", "text", "keeps it"
         elif reader.kind == "text" and reader.note != AS_TOLD:
-            code, said, kind, does = "KF002", "is read as text", "category", "reads categories"
+            texts.append(repr(name))
+            continue
         elif getattr(reader, "guessed", False):
-            other = "month first" if reader.order == "dmy" else "day first"
+            other = "month first" if reader.order.endswith("dmy") else "day first"
             code, said, kind, does = "KF007", f"has dates {reader.note}", other, "reads them so"
         else:
             continue
         text = f"column {name!r} {said}; column_kinds={{{name!r}: {kind!r}}} {does}"
         warn(code, text, stacklevel + 1)
+    if texts:
+        more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
+        warn("KF002", f"read as text: {', '.join(texts[:_NAMED])}{more}", stacklevel + 1)
 
 
 def warn_of_data(plan: Plan, table: Any, targets: Any, labels: Any | None, stacklevel: int) -> None:
     """Warn of columns that are the target in other words, and of equal rows of several classes."""
     for j in leaking_columns(table, plan.sources, targets, labels):
+        if labels is None and plan.readers[j].kind in ("date", "time"):
+            continue  # as a trend does
         name = plan.names[j]
         text = f"column {name!r} tells the target alone; column_kinds={{{name!r}: 'drop'}} leaves"
         warn("KF003", f"{text} it out, unless it is known before the target", stacklevel + 1)

@@ -8,15 +8,17 @@ is kept as long as the settings of the protocol are those of today.
 """
 
 import argparse
+import json
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 from statistics import fmean, pstdev
 
 from benchmarks import records
 from benchmarks.report import markdown
 from kernelfit.papers.cells import measure_missing, read_lines
-from kernelfit.papers.figures import PAPERS, published
 from kernelfit.papers.ledger import STATES, answers
+from kernelfit.papers.printed import PAPERS, published
 from kernelfit.papers.protocols import HOMES, by_table, protocol
 
 FOLDER = records.RESULTS / "papers"
@@ -134,7 +136,7 @@ def protocol_page(name, lines):
     tables = ", ".join(f"{table} of {paper}" for paper, table in one.answers)
     parts = [
         f"# {name}: {tables}",
-        (__import__(HOMES[name], fromlist=["_"]).__doc__ or "").strip(),
+        (import_module(HOMES[name]).__doc__ or "").strip(),
         f"Means ± standard deviations over the splits{against} (± its standard error). {EDGE}: in "
         "more than one split the choice of a parameter is an end of its grid.",
         markdown(["set", "method", "measure", "splits", "ours", "difference", "printed"], rows),
@@ -166,12 +168,12 @@ def pages():
         )
         for name in HOMES
     }
-    took = [
-        f'"{of}, {method}": [{fmean(line["took"]):.1f}]'
-        for (_, of, method), line in lines.items()
-        if line["took"]
-    ]
-    return texts | {LEDGER: ledger(lines), SECONDS: "{\n" + ",\n".join(took) + "\n}\n"}
+    took = {}
+    for (name, of, method), line in lines.items():
+        if line["took"]:
+            took.setdefault(name, {}).setdefault(of, {})[method] = round(fmean(line["took"]), 1)
+    rows = ",\n".join(f'"{name}": {json.dumps(sets)}' for name, sets in took.items())
+    return texts | {LEDGER: ledger(lines), SECONDS: "{\n" + rows + "\n}\n"}
 
 
 def page():

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 
 from benchmarks.records import RESULTS, origin
+from kernelfit.papers.protocol import at_edges
 
 EDGE = " \\*"
 EDGE_NOTE = f"{EDGE.strip()} A parameter was chosen at an end of its grid in more than one split."
@@ -61,11 +62,8 @@ def at_edge(chosen, tried):
     A grid of one or two values has no inside; one with words among them has no order.
     """
     grids = {name: {one[name] for one in tried} for name in chosen}
-    return [
-        name
-        for name, grid in grids.items()
-        if len(grid) > 2 and str not in map(type, grid) and chosen[name] in (min(grid), max(grid))
-    ]
+    ordered = {name: [*grid] for name, grid in grids.items() if str not in map(type, grid)}
+    return list(at_edges(chosen, ordered))
 
 
 def edge_mark(splits):

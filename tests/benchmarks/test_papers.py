@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks import papers
 from kernelfit.papers import ledger
-from kernelfit.papers.figures import published
 from kernelfit.papers.ledger import STATES, answers
+from kernelfit.papers.printed import published
 from kernelfit.papers.protocols import by_table
 
 LINES = papers.recorded()

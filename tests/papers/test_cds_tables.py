@@ -9,8 +9,8 @@ from sklearn.decomposition import PCA
 
 from kernelfit.papers import cds_tables
 from kernelfit.papers.cds_tables import METHODS, PROTOCOL, SETS, agreement, measure, n_splits
-from kernelfit.papers.figures import published
 from kernelfit.papers.ledger import answers
+from kernelfit.papers.printed import published
 from kernelfit.papers.protocols import protocol
 
 PRINTED = list(dict.fromkeys(figure.method for figure in published("cds")))

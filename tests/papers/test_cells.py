@@ -7,9 +7,10 @@ import pytest
 
 from kernelfit.papers import ledger
 from kernelfit.papers.cells import measure_missing, read_lines
-from kernelfit.papers.figures import Figure, published
 from kernelfit.papers.ledger import STATES, answers
+from kernelfit.papers.printed import Figure, published
 from kernelfit.papers.protocol import Measured, Protocol, at_edges
+from kernelfit.utils.version import __version__
 
 measured, limit = [], [99]
 
@@ -64,8 +65,20 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path):
 def test_more_splits_and_processes_add_to_what_is_there(tmp_path):
     measure_missing(PROTOCOL, PAIRS[:2], tmp_path, str, splits=1)
     assert len(measured) == 2
-    lines = measure_missing(PROTOCOL, PAIRS[:2], tmp_path, str, n_jobs=2)
+    lines = measure_missing(PROTOCOL, PAIRS[:2], tmp_path, str, n_jobs=2, code="abc")
     assert sorted(lines["heart", "SVM-CV"]["splits"]) == [0, 1, 2]
+    assert lines["heart", "SVM-CV"]["code"] == f"{__version__}, abc"
+
+
+def test_forecasts_know_the_times_of_their_protocol(tmp_path):
+    """Two protocols have a set and a method of the same name, and take other times."""
+    limit[0], said = 0, []
+    for name in ("dank", "demo"):
+        one = replace(PROTOCOL, name=name, methods={"MKL-uniform": {}})
+        with pytest.raises(KeyboardInterrupt):
+            measure_missing(one, [("heart", "MKL-uniform")], tmp_path, said.append, splits=1)
+    assert "never timed" not in said[0]
+    assert "1 fits that were never timed" in said[1]
 
 
 def test_changed_settings_make_results_stale(tmp_path):
@@ -155,6 +168,10 @@ def test_a_baseline_that_differs_alike_is_a_cause():
     assert "SVM-CV on the same splits" in learned.remark
     lines["demo", "heart", "SVM-CV"] = line([heart["SVM-CV"].value], "SVM-CV")
     assert answers([heart["DANK"]], protocols, lines)[0].state == "open"
+    # Just beyond the tolerance, with a baseline that agrees with print: alike, but no cause.
+    lines["demo", "heart", "SVM-CV"] = line([heart["SVM-CV"].value + 1.0], "SVM-CV")
+    lines["demo", "heart", "DANK"] = line([heart["DANK"].value + 3.0])
+    assert answers([heart["DANK"]], protocols, lines)[0].state == "open"
 
 
 def test_what_was_not_measured_is_not_run():
@@ -164,9 +181,9 @@ def test_what_was_not_measured_is_not_run():
 
 
 def test_edges_of_grids():
-    grids = {"C": [1.0, 10.0, 100.0], "gamma": [0.5], "delta": (0.1, 0.2)}
-    assert at_edges({"C": 100.0, "gamma": 0.5, "delta": 0.15}, grids) == ("C",)
-    assert at_edges({"C": 10.0, "delta": 0.1}, grids) == ("delta",)
+    grids = {"C": [1.0, 10.0, 100.0], "gamma": [0.5], "delta": (0.1, 0.2), "tau": (0.0, 0.5, 1.0)}
+    assert at_edges({"C": 100.0, "gamma": 0.5, "delta": 0.1, "tau": 0.5}, grids) == ("C",)
+    assert at_edges({"C": 10.0, "tau": 0.0}, grids) == ("tau",)
 
 
 def test_published_figures():

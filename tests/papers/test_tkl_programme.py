@@ -5,7 +5,7 @@ import pytest
 
 from kernelfit import TKLClassifier
 from kernelfit.papers import tkl_programme
-from kernelfit.papers.figures import published
+from kernelfit.papers.printed import published
 from kernelfit.papers.tkl_programme import PROTOCOL, measure, programme
 
 cvxpy = pytest.importorskip("cvxpy")

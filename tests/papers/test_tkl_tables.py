@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.preprocessing import MinMaxScaler
 
 from kernelfit.papers import tkl_tables, tree_search
-from kernelfit.papers.figures import published
+from kernelfit.papers.printed import published
 from kernelfit.papers.splits import REGRESSION, four_fifths
 from kernelfit.papers.tkl_tables import METHODS, PROTOCOL, SETS, measure
 
@@ -106,7 +106,8 @@ def test_every_printed_figure_is_measured_or_explained():
 
 
 def test_a_choice_at_the_end_of_a_grid_is_reported(data, monkeypatch):
-    costs = {"TKL": (1e-3, 1e-2), "SVM": (1e-3, 1e-2)}
+    # So small that all predict the larger class, and the first is as good as any.
+    costs = {"TKL": (1e-7, 1e-6, 1e-5), "SVM": (1e-7, 1e-6, 1e-5)}
     monkeypatch.setitem(tkl_tables.SETS, "german", {**SETS["german"], "Cs": costs})
     found = measure("german", 0, "TKL")
     assert "C" in found.edges and found.chosen["C"] in costs["TKL"]

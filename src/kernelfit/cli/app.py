@@ -353,7 +353,7 @@ def reproduce(
 ) -> None:
     """Measure a paper's figures and show them beside the printed ones. A killed run goes on."""
     with _answering(as_json) as output:
-        from kernelfit.papers.figures import PAPERS, choose
+        from kernelfit.papers.printed import PAPERS, choose
 
         chosen = {
             what: None if text is None else [name.strip() for name in text.split(",")]

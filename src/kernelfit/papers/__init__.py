@@ -10,10 +10,10 @@ from kernelfit.utils.on_first_use import on_first_use
 if TYPE_CHECKING:
     from kernelfit.papers.block_classifier import BlockClassifier
     from kernelfit.papers.bmmc import BayesianMaxMarginClustering
-    from kernelfit.papers.figures import published
     from kernelfit.papers.knpl_search import knpl_protocol
     from kernelfit.papers.mmc import MaxMarginClustering
     from kernelfit.papers.nadaraya_watson import NadarayaWatson
+    from kernelfit.papers.printed import published
     from kernelfit.papers.random_features import RandomFeatureAlignment
     from kernelfit.papers.reproduction import reproduce
     from kernelfit.papers.rim import RIMClustering
@@ -38,7 +38,7 @@ _HOME = {
     "RIMClustering": "kernelfit.papers.rim",
     "RandomFeatureAlignment": "kernelfit.papers.random_features",
     "knpl_protocol": "kernelfit.papers.knpl_search",
-    "published": "kernelfit.papers.figures",
+    "published": "kernelfit.papers.printed",
     "reproduce": "kernelfit.papers.reproduction",
 }
 

@@ -76,7 +76,8 @@ def measure_missing(
             ]
             if missing:
                 jobs.append((name, split, missing))
-    report(f"{protocol.name}: {len(jobs)} splits to measure{_forecast(jobs, kept, n_jobs)}")
+    forecast = _forecast(protocol.name, jobs, kept, n_jobs)
+    report(f"{protocol.name}: {len(jobs)} splits to measure{forecast}")
     run = run_jobs(_measure, jobs, (protocol,), n_jobs=n_jobs, prefer="processes")
     for done, (number, found) in enumerate(run, start=1):
         name, split, _ = jobs[number]
@@ -85,7 +86,8 @@ def measure_missing(
                 "method": method, "stamp": protocol.stamp(name, method), "code": code,
                 "splits": [], "scores": {}, "chosen": {}, "edges": {}, "took": [],
             })  # fmt: skip
-            line["code"] = code
+            if code not in line["code"].split(", "):
+                line["code"] += f", {code}"
             line["splits"].append(split)
             line["took"].append(round(seconds, 3))
             for key in ("scores", "chosen"):
@@ -131,17 +133,21 @@ def _write(path: Path, lines: Iterable[Line]) -> None:
 
 
 def _forecast(
-    jobs: list[tuple[str, int, list[str]]], kept: dict[str, dict[str, Line]], n_jobs: int | None
+    protocol: str,
+    jobs: list[tuple[str, int, list[str]]],
+    kept: dict[str, dict[str, Line]],
+    n_jobs: int | None,
 ) -> str:
     """Return how long the jobs will take by what other splits took, here or as measured by us."""
     text = files("kernelfit.papers").joinpath("seconds.json").read_text(encoding="utf-8")
-    measured = json.loads(text)
+    measured = json.loads(text).get(protocol, {})
     known, unknown = 0.0, 0
     for name, _, methods in jobs:
         for method in methods:
-            took = kept[name].get(method, {"took": measured.get(f"{name}, {method}", [])})["took"]
-            known += fmean(took) if took else 0.0
-            unknown += not took
+            took = kept[name].get(method, {}).get("took")
+            seconds = fmean(took) if took else measured.get(name, {}).get(method)
+            known += seconds or 0.0
+            unknown += seconds is None
     minutes = known / 60.0 / max(1, n_jobs or 1)
     more = f" and {unknown} fits that were never timed" if unknown else ""
     return f", about {minutes:.1f} min{more}" if jobs else ""

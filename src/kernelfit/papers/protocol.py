@@ -75,7 +75,7 @@ def at_edges(chosen: Mapping[str, float], grids: Mapping[str, Sequence[float]]) 
     ----------
     chosen : dict of str to float
     grids : dict of str to array-like
-        By the names of parameters; a grid of one value has no end.
+        By the names of parameters; a grid of one or two values has no inside.
 
     Returns
     -------
@@ -84,5 +84,5 @@ def at_edges(chosen: Mapping[str, float], grids: Mapping[str, Sequence[float]]) 
     return tuple(
         name
         for name, grid in grids.items()
-        if len(grid) > 1 and name in chosen and chosen[name] in (min(grid), max(grid))
+        if len(grid) > 2 and name in chosen and chosen[name] in (min(grid), max(grid))
     )

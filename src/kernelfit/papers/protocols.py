@@ -3,7 +3,6 @@
 Each is in a module of its own, which is imported on first use.
 """
 
-from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 
@@ -27,6 +26,6 @@ def protocol(name: str) -> Protocol:
     return found
 
 
-def by_table(names: Iterable[str] = tuple(HOMES)) -> dict[tuple[str, str], Protocol]:
+def by_table() -> dict[tuple[str, str], Protocol]:
     """Return the protocols by the papers and tables whose figures they measure."""
-    return {table: protocol(name) for name in names for table in protocol(name).answers}
+    return {table: protocol(name) for name in HOMES for table in protocol(name).answers}

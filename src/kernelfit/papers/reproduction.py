@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from kernelfit.papers.cells import Line, measure_missing
-from kernelfit.papers.figures import choose
 from kernelfit.papers.ledger import Answer, answers
+from kernelfit.papers.printed import choose
 from kernelfit.papers.protocols import by_table
 
 

@@ -95,10 +95,10 @@ def choose(
 @cache
 def _all() -> tuple[Figure, ...]:
     text = files("kernelfit.papers").joinpath("published.csv").read_text(encoding="utf-8")
-    rows = csv.DictReader(text.splitlines())
+    _, *rows = csv.reader(text.splitlines())
     return tuple(
-        Figure(**row | {key: _number(row[key]) for key in ("value", "deviation")})  # type: ignore[arg-type]
-        for row in rows
+        Figure(paper, table, name, method, measure, _number(value), _number(deviation))
+        for paper, table, name, method, measure, value, deviation in rows
     )
 
 

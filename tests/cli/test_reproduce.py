@@ -49,6 +49,8 @@ def test_complaints(tmp_path, monkeypatch, data):
     monkeypatch.delenv("KERNELFIT_DATA")
     missing = run(*TABLE, "--sets", "heart", "--results", tmp_path)
     assert missing.exit_code == 2 and "heart.npz" in missing.stderr
+    with pytest.raises(ValueError, match="expected splits >= 1, got 0"):
+        reproduce("dank", splits=0)
     with pytest.raises(ValueError, match="expected paper to be among dank, knpl, tkl, cds"):
         reproduce("nonsense")
 

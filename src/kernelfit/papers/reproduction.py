@@ -51,6 +51,8 @@ def reproduce(
     >>> found = reproduce("dank", tables=["table 2"], sets=["heart"])  # doctest: +SKIP
     >>> [(one.figure.method, one.ours, one.state) for one in found]  # doctest: +SKIP
     """
+    if splits is not None and splits < 1:
+        raise ValueError(f"expected splits >= 1, got {splits}")
     figures, protocols = choose(paper, tables, sets, methods), by_table()
     lines: dict[tuple[str, str, str], Line] = {}
     for one in dict.fromkeys(protocols.get((figure.paper, figure.table)) for figure in figures):

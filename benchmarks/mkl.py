@@ -18,18 +18,11 @@ from benchmarks.data import load
 from benchmarks.report import table, write
 from kernelfit import MKLClassifier
 from kernelfit.estimators.bank import build_bank, resolve_bank
+from kernelfit.papers.tkl_tables import METHODS
 
 ROUNDS, TOL = 3, 1e-2
-SIGMAS = np.geomspace(0.5, 10.0, 10)
 WIDTHS = [{"kernel": "rbf", "gamma": np.logspace(-4, 1, 20).tolist()}]
-PAPER_BANK = [
-    {**entry, "features": features}
-    for features in (None, "each")
-    for entry in (
-        {"kernel": "rbf", "gamma": (0.5 / SIGMAS**2).tolist()},
-        {"kernel": "poly", "degree": [1, 2, 3], "gamma": 1.0, "coef0": 1.0},
-    )
-]
+PAPER_BANK = METHODS["SMKL"]["kernels"]
 CASES = [
     (name, bank, C, combination)
     for name, bank in (
